@@ -1,0 +1,10 @@
+# The libraries of the core. Minimum versions are Debian 12's; docs/install.md lists the packages.
+find_package(Threads REQUIRED)
+find_package(fmt 9 REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(dnnl 2.6 REQUIRED)
+if(LOCKSTEP_OPENMP)
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+endif()
