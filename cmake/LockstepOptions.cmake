@@ -19,7 +19,9 @@ string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 add_library(lockstep_options INTERFACE)
 target_include_directories(lockstep_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(lockstep_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wno-missing-field-initializers  # designated initialisers name what they set; the rest is default
+  -Werror)
 if(LOCKSTEP_SANITIZE)
   target_compile_options(lockstep_options INTERFACE
     -fsanitize=${LOCKSTEP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

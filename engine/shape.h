@@ -1,5 +1,5 @@
-// The extents of a value, outermost first. Activations are N, H, W, C; convolution weights O, I, H, W;
-// matrices rows, columns; a scalar has no extents.
+// The extents of a value, outermost first. Activations are N, H, W, C; convolution weights O, I, H,
+// W; matrices rows, columns; a scalar has no extents.
 #pragma once
 
 #include <cstdint>

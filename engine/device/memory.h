@@ -20,9 +20,9 @@ enum class Sharing {
 
 // Hands out arenas at start-up; nothing is allocated later.
 //
-// Thread rule: one thread. With more than one rank, allocate() is collective: all ranks call it in the
-// same order with the same size and sharing. The memory lives as long as the source, begins at a page
-// boundary and is zero.
+// Thread rule: one thread. With more than one rank, allocate() is collective: all ranks call it in
+// the same order with the same size and sharing. The memory lives as long as the source, begins at
+// a page boundary and is zero.
 class LOCKSTEP_API MemorySource {
  public:
   virtual ~MemorySource() = default;

@@ -31,8 +31,8 @@ class LOCKSTEP_API Stream {
   virtual void wait(Event event) = 0;
 };
 
-// The compute stream of a CPU: work is done by the calling thread when it is enqueued, so every event
-// has already passed.
+// The compute stream of a CPU: work is done by the calling thread when it is enqueued, so every
+// event has already passed.
 class LOCKSTEP_API InlineStream final : public Stream {
  public:
   [[nodiscard]] Event record() override { return {}; }

@@ -1,0 +1,68 @@
+// The engine's ops, a family a file; standard_ops() collects them. Shapes: x and y are activations
+// (N, H, W, C), a matrix is (rows, columns). `image_weights` f32 [N] is 1 for a sample and 0 for
+// padding.
+#pragma once
+
+#include <vector>
+
+#include "engine/op.h"
+
+namespace lockstep::engine {
+
+// conv2d(x, w, [b]) stride pad -> y;  w is O, I, H, W
+// conv2d_backward_weights(x, dy) kernel_h kernel_w stride pad bias -> dw, [db]
+// conv2d_backward_data(w, dy) height width stride pad -> dx
+std::vector<OpDefinition> convolution_ops();
+
+// linear(x [N,K], w [O,K], [b]) relu -> y [N,O]
+// linear_backward_weights(x, dy) bias -> dw, [db]
+// linear_backward_data(w, dy) -> dx
+std::vector<OpDefinition> linear_ops();
+
+// relu(x) -> y; relu_backward(y, dy) -> dx
+// add(a, b) -> y; accumulate(sum, x) -> sum, in place
+std::vector<OpDefinition> elementwise_ops();
+
+// max_pool(x) size stride relu -> y, index u8; index is the place in the window, 255 where relu
+// gave 0 max_pool_backward(dy, index) height width size stride -> dx average_pool(x) -> y [N,C],
+// over all of H and W; average_pool_backward(dy) height width -> dx
+std::vector<OpDefinition> pool_ops();
+
+// flatten(x) -> y [N, C*H*W] in C, H, W order, as frameworks that keep images as planes number them
+// unflatten(dy) height width channels -> dx
+std::vector<OpDefinition> flatten_ops();
+
+// batch_norm_statistics(x, image_weights) -> statistics f64 [2C+1]: sums, sums of squares, count
+// batch_norm(x, statistics, gamma, beta, [residual], image_weights) epsilon relu -> y
+// batch_norm_backward_statistics(x, statistics, dy, y, image_weights) epsilon relu -> sums f64
+// [2C]:
+//     of dy, and of dy times the normalised x
+// batch_norm_parameter_gradients(sums) -> dgamma, dbeta
+// batch_norm_backward(x, statistics, gamma, sums, dy, y, image_weights) epsilon relu residual ->
+// dx, [dresidual] batch_norm_inference(x, gamma, beta, running_mean, running_variance, [residual])
+// epsilon relu -> y running_statistics(statistics, mean, variance, early) momentum -> mean,
+// variance; in place, nothing where
+//     the step is skipped; the variance is the unbiased one
+std::vector<OpDefinition> batch_norm_ops();
+
+// softmax_cross_entropy(logits [N,K], labels i32 [N], weights f32 [N], state) -> totals f64 [3],
+// lse f32 [N]:
+//     sum of weight*loss, sum of weight, sum of weight where the largest logit is the label's
+// softmax_cross_entropy_backward(logits, lse, labels, weights, state) -> dlogits, scaled by
+//     weight / state.global_weight
+std::vector<OpDefinition> loss_ops();
+
+// advance_state(state, global_weight f32 [1]) schedule... -> state; begins a step
+// add_totals(totals, step_totals f64 [3]) first -> step_totals; sums micro-steps
+// control_word(step_totals) -> early f64 [4]: the totals, and 1 where the loss is not finite
+// conclude_state(state, early, [late]) -> state; ends a step
+std::vector<OpDefinition> state_ops();
+
+// sgd(w, dw, momentum, state, early, [late]) -> w, momentum; adamw(w, dw, m, v, state, early,
+// [late]) -> w, m, v clip_scale(dw...) clip_norm -> late f64 [2]: squared norm, factor
+std::vector<OpDefinition> optimizer_ops();
+
+// reorder(value) -> the same elements in another layout (or back in the canonical one)
+std::vector<OpDefinition> reorder_ops();
+
+}  // namespace lockstep::engine

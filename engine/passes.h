@@ -1,0 +1,83 @@
+// The chain that makes a plan of a model. Each pass is a pure function in a file of its own:
+//
+//   build -> precision -> fuse -> differentiate -> recompute -> update -> layout
+//         -> schedule -> communicate -> plan memory -> verify -> lower
+//
+// build is engine/model.h; communicate is runtime/parallel's and handed in by the caller; the last
+// three are engine/plan.h, engine/verify.h and engine/executor.h. Passes throw Error that names the
+// node.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/device/visibility.h"
+#include "engine/graph.h"
+#include "engine/kernel.h"
+#include "engine/op.h"
+#include "engine/optimizer.h"
+
+namespace lockstep::engine {
+
+// Which micro-step of an optimizer step a program is. `whole` is first and last in one.
+enum class MicroStep { whole, first, middle, last };
+[[nodiscard]] constexpr bool begins_step(MicroStep m) {
+  return m == MicroStep::whole || m == MicroStep::first;
+}
+[[nodiscard]] constexpr bool ends_step(MicroStep m) {
+  return m == MicroStep::whole || m == MicroStep::last;
+}
+
+enum class Precision { fp32 };
+enum class Recompute { none };
+
+// Gives every floating-point value its type by its op's precision class. In fp32 that is what build
+// gave it, so the pass checks: an f64 value may only come from an op of class fp32, none of class
+// low.
+[[nodiscard]] LOCKSTEP_API Graph precision(Graph graph, const OpTable& ops, Precision precision);
+
+// Merges chains whose middle value nothing else reads into ops with a gradient of their own:
+//   relu after linear; relu before max_pool; add and relu after batch_norm (either form).
+[[nodiscard]] LOCKSTEP_API Graph fuse(Graph graph, const OpTable& ops);
+
+// Appends the backward pass of result "totals": one gradient value (Role::gradient) a parameter.
+// Parameters that the loss does not depend on are an Error that names them.
+[[nodiscard]] LOCKSTEP_API Graph differentiate(Graph graph, const OpTable& ops);
+
+// Chooses which activations are computed again in the backward pass. `none` keeps all.
+[[nodiscard]] LOCKSTEP_API Graph recompute(Graph graph, Recompute policy);
+
+// Adds what an optimizer step needs, by the program's place in it: sums gradients over micro-steps,
+// and in the last one an optimizer node a parameter, updates of running statistics, and the end of
+// the step.
+[[nodiscard]] LOCKSTEP_API Graph update(Graph graph, const OpTable& ops,
+                                        const OptimizerOptions& options, MicroStep micro_step);
+
+// Gives operands the layouts that the device's kernels want: derived weights (Role::derived) for
+// parameters that are read in another layout, scratch and a reorder for outputs, workspaces.
+// Derived weights are taken as given; refreshed() makes them.
+[[nodiscard]] LOCKSTEP_API Graph layout(Graph graph, const OpTable& ops,
+                                        const KernelTable& kernels);
+
+// A derived weight: which parameter, in which layout.
+struct DerivedWeight {
+  std::string parameter;
+  DType dtype = DType::f32;
+  Shape shape;
+  Layout layout;
+  friend bool operator==(const DerivedWeight&, const DerivedWeight&) = default;
+};
+[[nodiscard]] LOCKSTEP_API std::vector<DerivedWeight> derived_weights(const Graph& graph);
+
+// Appends the reorders (Phase::refresh) that make `derived` from the parameters as they are at the
+// graph's end; parameters and derived values that the graph lacks are added. An empty graph gives
+// the program that runs after a load.
+[[nodiscard]] LOCKSTEP_API Graph refreshed(Graph graph, const OpTable& ops,
+                                           std::span<const DerivedWeight> derived);
+
+// Drops nodes that nothing needs and orders the rest: by phase, else as built, with gradients of
+// weights before gradients of data, so that reductions start as early as they can.
+[[nodiscard]] LOCKSTEP_API Graph schedule(Graph graph, const OpTable& ops);
+
+}  // namespace lockstep::engine

@@ -1,0 +1,110 @@
+#include <map>
+#include <optional>
+
+#include "engine/passes.h"
+
+namespace lockstep::engine {
+namespace {
+
+// The graph's uses: who reads a value, and whether the caller keeps it.
+class Uses {
+ public:
+  explicit Uses(const Graph& graph) {
+    for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+      for (ValueId id : graph.nodes()[i].inputs) {
+        if (id.valid()) readers_[id].push_back(i);
+      }
+    }
+    for (const auto& [name, id] : graph.results()) readers_[id].push_back(SIZE_MAX);
+  }
+
+  // The one node that reads `id`, if there is exactly one reader.
+  [[nodiscard]] std::optional<std::size_t> only_reader(ValueId id) const {
+    auto it = readers_.find(id);
+    if (it == readers_.end() || it->second.size() != 1 || it->second[0] == SIZE_MAX) return {};
+    return it->second[0];
+  }
+
+ private:
+  std::map<ValueId, std::vector<std::size_t>> readers_;
+};
+
+// Where the optional residual stands among the inputs of a batch norm.
+std::optional<std::size_t> residual_slot(const Node& node) {
+  if (node.op == "batch_norm") return 4;
+  if (node.op == "batch_norm_inference") return 5;
+  return {};
+}
+
+// Replaces nodes in place; a merged-away node is marked dead and dropped at the end.
+class Fuser {
+ public:
+  explicit Fuser(const Graph& graph)
+      : nodes_(graph.nodes()), dead_(nodes_.size(), false), uses_(graph) {}
+
+  std::vector<Node> run() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (!dead_[i]) fuse_from(i);
+    }
+    std::vector<Node> kept;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (!dead_[i]) kept.push_back(std::move(nodes_[i]));
+    }
+    return kept;
+  }
+
+ private:
+  void fuse_from(std::size_t i) {
+    Node& node = nodes_[i];
+    if (node.op == "linear") {
+      absorb_relu(i);
+    } else if (node.op == "relu") {
+      auto reader = uses_.only_reader(node.outputs[0]);
+      if (reader && nodes_[*reader].op == "max_pool") {
+        // relu and max commute, so relu is done on the few that are left.
+        nodes_[*reader].attributes.set("relu", std::int64_t{1});
+        nodes_[*reader].inputs[0] = node.inputs[0];
+        dead_[i] = true;
+      }
+    } else if (auto slot = residual_slot(node)) {
+      absorb_add(i, *slot);
+      absorb_relu(i);
+    }
+  }
+
+  void absorb_relu(std::size_t i) {
+    auto reader = uses_.only_reader(nodes_[i].outputs[0]);
+    if (!reader || nodes_[*reader].op != "relu") return;
+    nodes_[i].attributes.set("relu", std::int64_t{1});
+    nodes_[i].outputs[0] = nodes_[*reader].outputs[0];
+    dead_[*reader] = true;
+  }
+
+  // y = norm(x) + r becomes one node at the place of the addition, where r is there.
+  void absorb_add(std::size_t& i, std::size_t slot) {
+    auto reader = uses_.only_reader(nodes_[i].outputs[0]);
+    if (!reader || nodes_[*reader].op != "add" || nodes_[i].inputs[slot].valid()) return;
+    const Node& add = nodes_[*reader];
+    const ValueId other = add.inputs[0] == nodes_[i].outputs[0] ? add.inputs[1] : add.inputs[0];
+    if (other == nodes_[i].outputs[0]) return;  // norm(x) + norm(x)
+    Node merged = nodes_[i];
+    merged.inputs[slot] = other;
+    merged.outputs[0] = add.outputs[0];
+    nodes_[*reader] = std::move(merged);
+    dead_[i] = true;
+    i = *reader;
+  }
+
+  std::vector<Node> nodes_;
+  std::vector<bool> dead_;
+  Uses uses_;
+};
+
+}  // namespace
+
+Graph fuse(Graph graph, const OpTable&) {
+  graph.set_nodes(Fuser(graph).run());
+  return graph;
+}
+
+}  // namespace lockstep::engine
