@@ -116,6 +116,11 @@ void predicate_running_statistics(Graph& graph, ValueId early) {
 Graph update(Graph graph, const OpTable& ops, const OptimizerOptions& options,
              MicroStep micro_step) {
   if (!begins_step(micro_step)) accumulate_gradients(graph, ops);
+  for (NodeId i{0}; i.index < graph.node_count(); ++i.index) {
+    if (graph.node(i).op == "advance_state") {
+      graph.node(i).attributes = to_attributes(options.schedule);
+    }
+  }
   // Sums over micro-steps lie beside the state: (loss, weight, correct).
   const ValueId step_totals = graph.add_value(
       {.name = "step_totals", .dtype = DType::f64, .shape = {3}, .role = Role::state});

@@ -1,0 +1,108 @@
+// Building a model: a function that is given a builder and an image and returns logits.
+//
+//     ModelFunction net = [](ModelBuilder& b, ValueId image) {
+//       ValueId x = b.convolution("conv1", image, {.channels = 6, .kernel = 5, .pad = 2});
+//       x = b.max_pool("pool1", b.relu("relu1", x), 2);
+//       return b.linear("fc", b.flatten("flatten", x), 10);
+//     };
+//     BuiltModel model = build_training(net, standard_ops(), {.image = {28, 28, 1}, .batch = 64},
+//     MicroStep::whole);
+//
+// Parameters are named "<layer>.weight", "<layer>.bias", as torch names them, and lie in torch's
+// layouts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/device/visibility.h"
+#include "engine/graph.h"
+#include "engine/op.h"
+#include "engine/passes.h"
+
+namespace lockstep::engine {
+
+// How a parameter or buffer begins.
+struct Initializer {
+  enum class Kind { uniform, normal, constant } kind = Kind::constant;
+  double value =
+      0;  // uniform: bound of [-value, value); normal: standard deviation; constant: the value
+};
+
+struct InitialValue {
+  ValueId value;
+  Initializer initializer;
+};
+
+struct ImageShape {
+  std::int64_t height = 0, width = 0, channels = 0;
+};
+
+enum class Mode { training, evaluation };
+
+class LOCKSTEP_API ModelBuilder {
+ public:
+  ModelBuilder(Graph& graph, const OpTable& ops, Mode mode)
+      : graph_(graph), ops_(ops), mode_(mode) {}
+
+  struct Convolution {
+    std::int64_t channels = 1, kernel = 1, stride = 1, pad = 0;
+    bool bias = true;
+    Initializer::Kind initial =
+        Initializer::Kind::uniform;  // uniform: torch's default; normal: Kaiming, fan out
+  };
+  ValueId convolution(const std::string& name, ValueId x, Convolution options);
+  ValueId linear(const std::string& name, ValueId x, std::int64_t features);
+  // Training: statistics of the batch, and running ones kept; evaluation: the running ones.
+  ValueId batch_norm(const std::string& name, ValueId x);
+  ValueId relu(const std::string& name, ValueId x);
+  ValueId add(const std::string& name, ValueId a, ValueId b);
+  ValueId max_pool(const std::string& name, ValueId x, std::int64_t size);
+  ValueId average_pool(const std::string& name, ValueId x);
+  ValueId flatten(const std::string& name, ValueId x);
+
+  [[nodiscard]] const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
+  [[nodiscard]] Graph& graph() { return graph_; }
+  [[nodiscard]] const std::vector<InitialValue>& initial_values() const { return initial_values_; }
+  void set_image_weights(ValueId id) { image_weights_ = id; }
+
+ private:
+  ValueId parameter(std::string name, Shape shape, Initializer initializer);
+  ValueId buffer(std::string name, Shape shape, double value);
+  ValueId apply(std::string op, const std::string& name, std::vector<ValueId> inputs,
+                Attributes attributes);
+
+  Graph& graph_;
+  const OpTable& ops_;
+  Mode mode_;
+  ValueId image_weights_;
+  std::vector<InitialValue> initial_values_;
+};
+
+using ModelFunction = std::function<ValueId(ModelBuilder&, ValueId image)>;
+
+struct BatchShape {
+  ImageShape image;
+  std::int64_t batch = 0;  // samples a program handles at once, padding included
+};
+
+// A model with its loss. Inputs by name: "images" f32 [batch,H,W,C], "labels" i32 [batch],
+// "image_weights" f32 [batch], "global_weight" f32 [1] (training). Results: "totals" f64 [3],
+// "state", "logits".
+struct BuiltModel {
+  Graph graph;
+  std::vector<InitialValue> initial_values;
+};
+[[nodiscard]] LOCKSTEP_API BuiltModel build_training(const ModelFunction& model, const OpTable& ops,
+                                                     const BatchShape& shape, MicroStep micro_step);
+[[nodiscard]] LOCKSTEP_API BuiltModel build_evaluation(const ModelFunction& model,
+                                                       const OpTable& ops, const BatchShape& shape);
+
+// Fills `values` by counters under (seed, name): the same on every rank, in every world and on
+// every device.
+LOCKSTEP_API void initialise(std::span<float> values, const Initializer& initializer,
+                             std::uint64_t seed, std::string_view name);
+
+}  // namespace lockstep::engine

@@ -1,0 +1,30 @@
+// The models that come with the engine, each a function of its options.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/device/visibility.h"
+#include "engine/model.h"
+
+namespace lockstep::engine::models {
+
+// Fully connected layers with relu between: fc1, fc2, ...
+[[nodiscard]] LOCKSTEP_API ModelFunction mlp(std::vector<std::int64_t> hidden,
+                                             std::int64_t classes);
+
+// LeNet-5 as it is usually trained today: c1 (6, 5x5, pad 2), c2 (16, 5x5), each with relu and a
+// 2x2 max pool, then f1 (120), f2 (84), f3. Images of 28x28 give 400 features at f1.
+[[nodiscard]] LOCKSTEP_API ModelFunction lenet(std::int64_t classes);
+
+// ResNet for small images (He et al. 2015, section 4.2): a 3x3 stem, three stages of (depth - 2) /
+// 6 basic blocks with `width`, 2*width and 4*width channels, 1x1-convolution shortcuts where the
+// shape changes. Names as torchvision's. REQUIRES: depth = 6n + 2.
+struct SmallResnet {
+  std::int64_t depth = 20;
+  std::int64_t width = 16;
+  std::int64_t classes = 10;
+};
+[[nodiscard]] LOCKSTEP_API ModelFunction small_resnet(SmallResnet options);
+
+}  // namespace lockstep::engine::models
