@@ -19,21 +19,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "engine/device/visibility.h"
 #include "runtime/checkpoint/file_system.h"
 #include "runtime/checkpoint/safetensors.h"
 
 namespace lockstep::runtime::checkpoint {
 
 // A checkpoint that cannot be used: the message says which, which file of it, and why.
-class CheckpointError : public std::runtime_error {
+class LOCKSTEP_API CheckpointError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -116,15 +117,16 @@ class CheckpointStore {
   [[nodiscard]] LoadedCheckpoint load(const std::filesystem::path& path);
 
  private:
-  [[nodiscard]] CheckpointInfo commit(std::int64_t step, const CheckpointContent& content,
-                                      std::vector<std::string>& messages);
+  void commit(std::int64_t step, const CheckpointContent& content, SaveResult& result);
+  void refuse_older_generation();
   void remove_old(std::int64_t just_saved, std::vector<std::string>& messages);
-  void recover(Leftovers leftovers, std::vector<std::string>& messages);
-  [[nodiscard]] std::vector<std::string> names();
+  void recover(std::vector<std::string>& messages);
+  [[nodiscard]] bool is_good(std::int64_t step, std::vector<std::string>& messages);
 
   FileSystem& files_;
   Options options_;
-  std::set<std::int64_t> known_good_;  // saved or verified by this store, so not read again
+  bool prepared_ = false;              // the directory is there, durably
+  std::map<std::int64_t, bool> good_;  // what this store has saved or looked at, so not read again
 };
 
 }  // namespace lockstep::runtime::checkpoint

@@ -10,12 +10,13 @@
 
 namespace lockstep::runtime::checkpoint {
 
-// The checksum of `before` (whose checksum is `crc`, 0 for nothing) followed by `bytes`.
-[[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0);
+// The checksum of some bytes, or of all that came earlier and these: `before` is the earlier ones'
+// checksum.
+[[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 // The same by tables alone, whatever the processor has; tests hold the two against each other.
 [[nodiscard]] std::uint32_t crc32c_by_table(std::span<const std::byte> bytes,
-                                            std::uint32_t crc = 0);
+                                            std::uint32_t before = 0);
 
 // TFRecord stores checksums masked, since a checksum of data that holds checksums is weak:
 // ((crc >> 15) | (crc << 17)) + 0xa282ead8.

@@ -19,9 +19,11 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/device/visibility.h"
+
 namespace lockstep::runtime::checkpoint {
 
-class FileSystemError : public std::runtime_error {
+class LOCKSTEP_API FileSystemError : public std::runtime_error {
  public:
   // `call` is what was attempted, as "write" or "fsync"; `code` an errno value.
   FileSystemError(std::string_view call, const std::filesystem::path& path, int code);

@@ -13,51 +13,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "engine/dtype.h"
+#include "engine/device/visibility.h"
 #include "runtime/checkpoint/file_system.h"
+#include "runtime/checkpoint/tensor_type.h"
 
 namespace lockstep::runtime::checkpoint {
 
-// The element types that the format knows, in its own order, the smallest first.
-enum class TensorType : std::uint8_t {
-  boolean,
-  f4,
-  f6_e2m3,
-  f6_e3m2,
-  u8,
-  i8,
-  f8_e5m2,
-  f8_e4m3,
-  f8_e8m0,
-  f8_e4m3fnuz,
-  f8_e5m2fnuz,
-  i16,
-  u16,
-  f16,
-  bf16,
-  i32,
-  u32,
-  f32,
-  c64,
-  f64,
-  i64,
-  u64
-};
-
-// As in the file: "F32", "BF16".
-[[nodiscard]] std::string_view name_of(TensorType type);
-[[nodiscard]] unsigned bits_of(TensorType type);
-
-[[nodiscard]] TensorType tensor_type(engine::DType type);
-// Nothing for a type that the engine does not compute with.
-[[nodiscard]] std::optional<engine::DType> engine_type(TensorType type);
+// "MAX_HEADER_SIZE" of the official library, in bytes.
+inline constexpr std::uint64_t kLargestHeader = 100'000'000;
+// What comes before the header: its length.
+inline constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
 
 // One tensor and where its bytes are. The bytes belong to somebody else, and need not be aligned
 // for their type: files of older writers have headers of any length.
@@ -70,7 +41,7 @@ struct TensorView {
 
 using TensorMetadata = std::map<std::string, std::string>;
 
-class SafetensorsError : public std::runtime_error {
+class LOCKSTEP_API SafetensorsError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

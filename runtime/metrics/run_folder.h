@@ -12,9 +12,11 @@
 #include <string>
 #include <string_view>
 
+#include "engine/device/visibility.h"
+
 namespace lockstep::runtime::metrics {
 
-class RunFolderError : public std::runtime_error {
+class LOCKSTEP_API RunFolderError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
