@@ -19,14 +19,16 @@ BuiltModel build(const ModelFunction& model, const OpTable& ops, const BatchShap
                  bool begins) {
   BuiltModel built;
   Graph& graph = built.graph;
+  // Programs share persistent values by name, and the two modes have batches of different sizes.
+  const std::string prefix = mode == Mode::training ? "" : "evaluation_";
   const ValueId images = graph.add_value(
-      {.name = "images",
+      {.name = prefix + "images",
        .shape = {shape.batch, shape.image.height, shape.image.width, shape.image.channels},
        .role = Role::input});
   const ValueId labels = graph.add_value(
-      {.name = "labels", .dtype = DType::i32, .shape = {shape.batch}, .role = Role::input});
+      {.name = prefix + "labels", .dtype = DType::i32, .shape = {shape.batch}, .role = Role::input});
   const ValueId weights =
-      graph.add_value({.name = "image_weights", .shape = {shape.batch}, .role = Role::input});
+      graph.add_value({.name = prefix + "image_weights", .shape = {shape.batch}, .role = Role::input});
   ValueId state = graph.add_value({.name = "state",
                                    .dtype = DType::u8,
                                    .shape = {static_cast<std::int64_t>(sizeof(StepState))},

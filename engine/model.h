@@ -88,9 +88,9 @@ struct BatchShape {
   std::int64_t batch = 0;  // samples a program handles at once, padding included
 };
 
-// A model with its loss. Inputs by name: "images" f32 [batch,H,W,C], "labels" i32 [batch],
+// A model with its loss. Inputs by name (with "evaluation_" before them in evaluation): "images" f32 [batch,H,W,C], "labels" i32 [batch],
 // "image_weights" f32 [batch], "global_weight" f32 [1] (training). Results: "totals" f64 [3],
-// "state", "logits".
+// "state".
 struct BuiltModel {
   Graph graph;
   std::vector<InitialValue> initial_values;

@@ -1,0 +1,108 @@
+#include "runtime/job_plan.h"
+
+#include <fmt/format.h>
+
+#include "runtime/from_job.h"
+#include "runtime/parallel/ops.h"
+
+namespace lockstep::runtime {
+namespace {
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
+std::string buckets_text(const engine::PersistentPlacement& placement) {
+  std::string text;
+  for (const engine::Bucket& bucket : placement.buckets()) {
+    text += fmt::format("[{}, {})", bucket.begin, bucket.end);
+    for (const std::string& parameter : bucket.parameters) text += " " + parameter;
+    text += '\n';
+  }
+  return text;
+}
+
+const engine::Plan& ending_plan(const JobPlan& plan) {
+  auto it = plan.compiled.plans.find("whole");
+  return it != plan.compiled.plans.end() ? it->second : plan.compiled.plans.at("last");
+}
+
+}  // namespace
+
+JobPlan plan_job(const Job& job, const JobShape& shape, const engine::KernelTable& kernels) {
+  JobPlan plan{.shape = shape, .ops = engine::standard_ops(), .compiled = {}};
+  parallel::add_ops(plan.ops);
+  const parallel::DataParallel communicate(parallel_of(job));
+  plan.compiled =
+      engine::compile(model_of(job.model), plan.ops, kernels,
+                      {.image = {shape.image.height, shape.image.width, shape.image.channels},
+                       .batch = shape.capacity,
+                       .evaluation_batch = shape.evaluation_capacity,
+                       .accumulate = static_cast<int>(job.accumulate),
+                       .optimizer = optimizer_of(job.optimizer, shape.total_steps)},
+                      &communicate);
+  return plan;
+}
+
+std::string dump(const JobPlan& plan, Dump what) {
+  if (what == Dump::graph) return plan.compiled.graph.dump();
+  std::string text;
+  for (const auto& [name, program] : plan.compiled.plans) {
+    text += fmt::format("# program {}\n", name);
+    text +=
+        what == Dump::plan ? engine::dump_plan(program, plan.ops) : engine::dump_memory(program);
+  }
+  return text;
+}
+
+nlohmann::ordered_json to_json(const JobPlan& plan, const Job& job, int world, int threads) {
+  nlohmann::ordered_json json;
+  json["version"] = 1;
+  json["world"] = world;
+  json["threads"] = threads;
+  json["precision"] = std::string(name_of(job.precision));
+  json["accumulate"] = job.accumulate;
+  json["batch"] = plan.shape.batch;
+  json["micro_batch"] = plan.shape.capacity;
+  json["update"] = job.optimizer.clip_norm ? "after the late word" : "as each bucket lands";
+  json["overlapped_share"] = parallel::overlapped_share(ending_plan(plan));
+  auto& buckets = json["buckets"] = nlohmann::ordered_json::array();
+  for (const engine::Bucket& bucket : plan.compiled.placement.buckets()) {
+    buckets.push_back({{"bytes", (bucket.end - bucket.begin) * sizeof(float)},
+                       {"parameters", bucket.parameters}});
+  }
+  auto& arenas = json["arenas"] = nlohmann::ordered_json::object();
+  for (std::size_t arena = 0; arena < engine::kArenas; ++arena) {
+    arenas[std::string(name_of(static_cast<engine::Arena>(arena)))] =
+        plan.compiled.arena_bytes[arena];
+  }
+  auto& programs = json["programs"] = nlohmann::ordered_json::object();
+  for (const auto& [name, program] : plan.compiled.plans) {
+    programs[name] = {
+        {"nodes", program.entries.size()},
+        {"events", program.events},
+        {"hash", fmt::format("{:016x}", hash_of(engine::dump_plan(program, plan.ops)))}};
+  }
+  json["hash"] = fmt::format("{:016x}", hash_of(json.dump()));
+  return json;
+}
+
+std::vector<AgreementSection> agreement_of(const JobPlan& plan, const Job& job, int world) {
+  return {{"graph", plan.compiled.graph.dump()},
+          {"buckets", buckets_text(plan.compiled.placement)},
+          {"world", std::to_string(world)},
+          {"precision", std::string(name_of(job.precision))}};
+}
+
+double flops_of_step(const JobPlan& plan, int accumulate) {
+  double flops = 0;
+  for (const engine::Entry& entry : ending_plan(plan).entries) {
+    const engine::Node& node = ending_plan(plan).node(entry);
+    flops += plan.ops.find(node.op).cost(ending_plan(plan).graph, node).flops;
+  }
+  return flops * accumulate;
+}
+
+}  // namespace lockstep::runtime

@@ -1,0 +1,54 @@
+// A job compiled for a number of workers: what --dump shows, what plan.json keeps and what ranks
+// must agree on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/compile.h"
+#include "engine/device/visibility.h"
+#include "runtime/data/source.h"
+#include "runtime/job.h"
+
+namespace lockstep::runtime {
+
+// Numbers that follow from the job, its data and the number of workers.
+struct JobShape {
+  data::ImageShape image;
+  std::int64_t batch = 0;                // samples an optimizer step, over all workers
+  std::int64_t capacity = 0;             // samples a micro-step on one worker, padding included
+  std::int64_t evaluation_capacity = 0;  // 0: no evaluation
+  std::int64_t steps_per_epoch = 0;
+  std::int64_t total_steps = 0;
+};
+
+struct JobPlan {
+  JobShape shape;
+  engine::OpTable ops;
+  engine::CompiledJob compiled;
+};
+
+[[nodiscard]] LOCKSTEP_API JobPlan plan_job(const Job& job, const JobShape& shape,
+                                            const engine::KernelTable& kernels);
+
+enum class Dump { graph, plan, memory };
+[[nodiscard]] LOCKSTEP_API std::string dump(const JobPlan& plan, Dump what);
+
+// plan.json: everything that was chosen. `hash` in it is over all the rest.
+[[nodiscard]] LOCKSTEP_API nlohmann::ordered_json to_json(const JobPlan& plan, const Job& job,
+                                                          int world, int threads);
+
+// What must be equal on all ranks, by section, as text whose first difference can be shown.
+struct AgreementSection {
+  std::string name;  // "graph", "buckets", "world", "precision"
+  std::string text;
+};
+[[nodiscard]] LOCKSTEP_API std::vector<AgreementSection> agreement_of(const JobPlan& plan,
+                                                                      const Job& job, int world);
+
+// Floating-point operations of one optimizer step of one worker.
+[[nodiscard]] LOCKSTEP_API double flops_of_step(const JobPlan& plan, int accumulate);
+
+}  // namespace lockstep::runtime

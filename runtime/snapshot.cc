@@ -1,0 +1,101 @@
+#include "runtime/snapshot.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+
+namespace lockstep::runtime {
+namespace {
+
+using checkpoint::TensorView;
+using engine::Arena;
+
+TensorView view_of(const SavedTensor& tensor) {
+  return {tensor.name, checkpoint::tensor_type(tensor.dtype), tensor.shape.extents(), tensor.bytes};
+}
+
+// torch's batch norm counts its batches beside the running statistics.
+std::optional<std::string> counter_beside(const std::string& name) {
+  constexpr std::string_view kSuffix = ".running_mean";
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  return name.substr(0, name.size() - kSuffix.size()) + ".num_batches_tracked";
+}
+
+}  // namespace
+
+Snapshot::Snapshot(Replica& replica, const ResumePoint& point, nlohmann::json job,
+                   std::string plan_json)
+    : batches_tracked_(point.applied) {
+  for (const SavedTensor& tensor : replica.tensors()) {
+    auto& list = tensor.arena == Arena::optimizer ? content_.optimizer : content_.model;
+    list.push_back(view_of(tensor));
+    if (auto counter = counter_beside(tensor.name)) {
+      list.push_back({*counter,
+                      checkpoint::TensorType::i64,
+                      {},
+                      std::as_bytes(std::span(&batches_tracked_, 1))});
+    }
+  }
+  content_.state = {{"step", point.step},
+                    {"applied", point.applied},
+                    {"epoch", point.epoch},
+                    {"step_in_epoch", point.step_in_epoch},
+                    {"job", std::move(job)}};
+  content_.plan_json = std::move(plan_json);
+}
+
+ResumePoint restore(Replica& replica, const checkpoint::LoadedCheckpoint& loaded) {
+  std::map<std::string, TensorView> found;
+  for (const auto* list : {&loaded.content.model, &loaded.content.optimizer}) {
+    for (const TensorView& tensor : *list) found.emplace(tensor.name, tensor);
+  }
+  for (const SavedTensor& tensor : replica.tensors()) {
+    auto it = found.find(tensor.name);
+    if (it == found.end()) {
+      throw checkpoint::CheckpointError(fmt::format(
+          "the checkpoint of step {} has no tensor \"{}\": it is of another model or optimizer",
+          loaded.step, tensor.name));
+    }
+    const TensorView wanted = view_of(tensor);
+    if (it->second.dtype != wanted.dtype || it->second.shape != wanted.shape) {
+      throw checkpoint::CheckpointError(
+          fmt::format("tensor \"{}\" of the checkpoint of step {} is {}[{}], the model's is {}[{}]",
+                      tensor.name, loaded.step, checkpoint::name_of(it->second.dtype),
+                      engine::Shape(it->second.shape).text(), checkpoint::name_of(wanted.dtype),
+                      tensor.shape.text()));
+    }
+    std::memcpy(tensor.bytes.data(), it->second.bytes.data(), tensor.bytes.size());
+  }
+  try {
+    const nlohmann::json& state = loaded.content.state;
+    return {.step = state.at("step"),
+            .applied = state.at("applied"),
+            .epoch = state.at("epoch"),
+            .step_in_epoch = state.at("step_in_epoch")};
+  } catch (const nlohmann::json::exception& error) {
+    throw checkpoint::CheckpointError(
+        fmt::format("state.json of the checkpoint of step {}: {}", loaded.step, error.what()));
+  }
+}
+
+void share(Replica& replica, collectives::Communicator& communicator, ResumePoint& point) {
+  std::array<std::int64_t, 4> numbers{point.step, point.applied, point.epoch, point.step_in_epoch};
+  auto broadcast = [&](void* data, std::size_t count, engine::DType type) {
+    communicator.stream().wait(communicator.broadcast({data, count, type}, 0));
+  };
+  broadcast(numbers.data(), numbers.size(), engine::DType::i64);
+  point = {numbers[0], numbers[1], numbers[2], numbers[3]};
+  for (const SavedTensor& tensor : replica.tensors()) {
+    if (tensor.arena == Arena::buffers) {
+      broadcast(tensor.bytes.data(), static_cast<std::size_t>(tensor.shape.elements()),
+                tensor.dtype);
+    }
+  }
+  replica.state().step = static_cast<std::uint64_t>(point.step);
+  replica.state().applied = static_cast<std::uint64_t>(point.applied);
+  replica.refresh();
+}
+
+}  // namespace lockstep::runtime
