@@ -1,8 +1,10 @@
-// The CPU's kernels for all standard ops: oneDNN for convolutions and matrix products, own code for the rest
-// and for the small shapes where oneDNN is slow.
+// The CPU's kernels for all standard ops: oneDNN for convolutions and matrix products, own code for
+// the rest and for the small shapes where oneDNN is slow.
 //
-// Activations are N, H, W, C. Own kernels split work in fixed pieces, so that their results do not depend on
-// the number of threads. Denormals are flushed to zero on the threads that run kernels (flush_denormals).
+// Activations are N, H, W, C. Own kernels split work in fixed pieces, so that their results do not
+// depend on the number of threads; oneDNN's may.
+//
+// Thread rule: a table is used, and its kernels run, by one thread at a time.
 #pragma once
 
 #include "engine/device/step_state.h"
@@ -11,11 +13,22 @@
 
 namespace lockstep::engine::cpu {
 
-// Kernels that use at most `threads` threads.
-[[nodiscard]] LOCKSTEP_API KernelTable kernels(int threads);
+// Which of the own kernels may be chosen. Whatever is chosen, loops that the compiler vectorises
+// run in the widest form that the machine has.
+enum class Isa {
+  portable,  // oneDNN and plain loops: any machine
+  avx512,    // hand-written kernels as well; needs AVX-512 F, BW, DQ and VL
+};
 
-// Makes the calling thread, and the kernels' threads, treat denormal numbers as zero. Momenta decay into
-// denormals, which cost ten times a normal number.
+// The best that this machine can run.
+[[nodiscard]] LOCKSTEP_API Isa best_isa();
+
+// Kernels that use at most `threads` threads (without OpenMP: one, and oneDNN as many as
+// OMP_NUM_THREADS says). Throws Error where `isa` is more than the machine has.
+[[nodiscard]] LOCKSTEP_API KernelTable kernels(int threads, Isa isa = best_isa());
+
+// Makes the calling thread, the kernels' threads and those it starts later treat denormal numbers
+// as zero. Momenta decay into denormals, which cost ten times a normal number.
 LOCKSTEP_API void flush_denormals();
 
 }  // namespace lockstep::engine::cpu

@@ -1,5 +1,6 @@
-// One optimizer step over a range of elements, fused into one pass. The optimizer nodes of an undistributed
-// graph use it, and runtime/parallel runs it on each slice of a bucket as its sum lands.
+// One optimizer step over a range of elements, fused into one pass. The optimizer nodes of an
+// undistributed graph use it, and runtime/parallel runs it on each slice of a bucket as its sum
+// lands.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,11 @@ struct UpdateRule {
   float beta1 = 0, beta2 = 0, epsilon = 0;
   float weight_decay = 0;
 };
-[[nodiscard]] LOCKSTEP_API UpdateRule update_rule(const std::string& op, const Attributes& attributes);
+[[nodiscard]] LOCKSTEP_API UpdateRule update_rule(const std::string& op,
+                                                  const Attributes& attributes);
 
-// `count` consecutive elements of a parameter, its gradient and its states (state1: adamw's v, else null).
+// `count` consecutive elements of a parameter, its gradient and its states (state1: adamw's v, else
+// null).
 struct UpdateRange {
   float* weight = nullptr;
   const float* gradient = nullptr;
@@ -37,11 +40,15 @@ struct UpdateWords {
   const double* late = nullptr;
 };
 
-// sgd, as torch: d = g*clip + decay*w; m = momentum*m + d (the first step: m = d, which zero states give);
+// sgd, as torch: d = g*clip + decay*w; m = momentum*m + d (the first step: m = d, which zero states
+// give);
 //   w -= lr * (nesterov ? d + momentum*m : m).
-// adamw, as torch: w -= lr*decay*w; m, v moving means of g and g*g; bias-corrected by the number of applied
+// adamw, as torch: w -= lr*decay*w; m, v moving means of g and g*g; bias-corrected by the number of
+// applied
 //   steps + 1; w -= lr * mhat / (sqrt(vhat) + epsilon).
-// Nothing is touched where early[3] is not zero. Elementwise: bits do not depend on how a bucket is cut.
-LOCKSTEP_API void update_range(const UpdateRule& rule, const UpdateWords& words, const UpdateRange& range);
+// Nothing is touched where early[3] is not zero. Elementwise: bits do not depend on how a bucket is
+// cut.
+LOCKSTEP_API void update_range(const UpdateRule& rule, const UpdateWords& words,
+                               const UpdateRange& range);
 
 }  // namespace lockstep::engine::cpu

@@ -1,0 +1,133 @@
+// Max pooling over windows that do not overlap, with relu where asked for; average pooling over
+// whole images. The first of equal elements of a window wins, in row-major order; NaN wins over
+// all.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/cpu/families.h"
+#include "engine/cpu/multiversion.h"
+#include "engine/cpu/pool_shape.h"
+#include "engine/cpu/threads.h"
+
+namespace lockstep::engine::cpu {
+namespace {
+
+// One row of windows of one image.
+LOCKSTEP_MULTIVERSION void max_pool_row(const PoolShape& s, const float* x, float* y,
+                                        std::uint8_t* index) {
+  const std::int64_t channels = s.channels;
+  const float floor = s.relu ? 0.0F : -std::numeric_limits<float>::infinity();
+  for (std::int64_t window = 0; window < s.out_width; ++window) {
+    const float* corner = x + window * s.stride * channels;
+    float* best = y + window * channels;
+    std::uint8_t* place = index + window * channels;
+    const std::uint8_t none = s.relu ? kReluGaveZero : std::uint8_t{0};
+    for (std::int64_t c = 0; c < channels; ++c) best[c] = floor, place[c] = none;
+    for (std::int64_t i = 0; i < s.size * s.size; ++i) {
+      const float* from = corner + (i / s.size * s.width + i % s.size) * channels;
+      const auto here = static_cast<std::uint8_t>(i);
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const bool wins = from[c] > best[c] || (from[c] != from[c] && best[c] == best[c]);
+        place[c] = wins ? here : place[c];
+        best[c] = wins ? from[c] : best[c];
+      }
+    }
+  }
+}
+
+// The rows of dx that one row of windows covers; `rows` may be more than the windows' size.
+LOCKSTEP_MULTIVERSION void max_pool_backward_row(const PoolShape& s, const float* dy,
+                                                 const std::uint8_t* index, float* dx,
+                                                 std::int64_t rows) {
+  const std::int64_t channels = s.channels;
+  std::fill(dx, dx + rows * s.width * channels, 0.0F);
+  for (std::int64_t window = 0; window < s.out_width; ++window) {
+    const float* gradient = dy + window * channels;
+    const std::uint8_t* place = index + window * channels;
+    float* corner = dx + window * s.stride * channels;
+    for (std::int64_t i = 0; i < s.size * s.size; ++i) {
+      float* to = corner + (i / s.size * s.width + i % s.size) * channels;
+      const auto here = static_cast<std::uint8_t>(i);
+      for (std::int64_t c = 0; c < channels; ++c) to[c] = place[c] == here ? gradient[c] : 0.0F;
+    }
+  }
+}
+
+Kernel bind_max_pool(const Context& context, const Binding& b) {
+  const PoolShape s = pool_shape(b.input(0).shape, b.output(0).shape, b.node.attributes);
+  return [context, s, x = b.in<float>(0), y = b.out<float>(0), index = b.out<std::uint8_t>(1)] {
+    for_pieces(context.threads, s.images * s.out_height, [&](std::int64_t i) {
+      const std::int64_t n = i / s.out_height, row = i % s.out_height;
+      const std::int64_t to = i * s.out_width * s.channels;
+      max_pool_row(s, x + (n * s.height + row * s.stride) * s.width * s.channels, y + to,
+                   index + to);
+    });
+  };
+}
+
+Kernel bind_max_pool_backward(const Context& context, const Binding& b) {
+  const PoolShape s = pool_shape(b.output(0).shape, b.input(0).shape, b.node.attributes);
+  return [context, s, dy = b.in<float>(0), index = b.in<std::uint8_t>(1), dx = b.out<float>(0)] {
+    for_pieces(context.threads, s.images * s.out_height, [&](std::int64_t i) {
+      const std::int64_t n = i / s.out_height, row = i % s.out_height;
+      const std::int64_t from = i * s.out_width * s.channels;
+      const std::int64_t first = row * s.stride;
+      const std::int64_t rows = (row + 1 == s.out_height ? s.height : first + s.stride) - first;
+      max_pool_backward_row(s, dy + from, index + from,
+                            dx + (n * s.height + first) * s.width * s.channels, rows);
+    });
+  };
+}
+
+LOCKSTEP_MULTIVERSION void average_image(const float* x, float* y, std::int64_t pixels,
+                                         std::int64_t channels) {
+  std::copy(x, x + channels, y);
+  for (std::int64_t p = 1; p < pixels; ++p) {
+    for (std::int64_t c = 0; c < channels; ++c) y[c] += x[p * channels + c];
+  }
+  const float scale = 1.0F / static_cast<float>(pixels);
+  for (std::int64_t c = 0; c < channels; ++c) y[c] *= scale;
+}
+
+LOCKSTEP_MULTIVERSION void spread_image(const float* dy, float* dx, std::int64_t pixels,
+                                        std::int64_t channels) {
+  const float scale = 1.0F / static_cast<float>(pixels);
+  for (std::int64_t p = 0; p < pixels; ++p) {
+    for (std::int64_t c = 0; c < channels; ++c) dx[p * channels + c] = dy[c] * scale;
+  }
+}
+
+Kernel bind_average(const Context& context, const Binding& b) {
+  const Shape& image = b.input(0).shape;
+  return [context, x = b.in<float>(0), y = b.out<float>(0), images = image[0],
+          pixels = image[1] * image[2], channels = image[3]] {
+    for_pieces(context.threads, images, [&](std::int64_t i) {
+      average_image(x + i * pixels * channels, y + i * channels, pixels, channels);
+    });
+  };
+}
+
+Kernel bind_average_backward(const Context& context, const Binding& b) {
+  const Shape& image = b.output(0).shape;
+  return [context, dy = b.in<float>(0), dx = b.out<float>(0), images = image[0],
+          pixels = image[1] * image[2], channels = image[3]] {
+    for_pieces(context.threads, images, [&](std::int64_t i) {
+      spread_image(dy + i * channels, dx + i * pixels * channels, pixels, channels);
+    });
+  };
+}
+
+}  // namespace
+
+Family pool_kernels(const Context& context) {
+  auto with = [&context](auto bind) {
+    return [context, bind](const Binding& binding) { return bind(context, binding); };
+  };
+  return {{.op = "max_pool", .bind = with(bind_max_pool)},
+          {.op = "max_pool_backward", .bind = with(bind_max_pool_backward)},
+          {.op = "average_pool", .bind = with(bind_average)},
+          {.op = "average_pool_backward", .bind = with(bind_average_backward)}};
+}
+
+}  // namespace lockstep::engine::cpu
