@@ -89,7 +89,8 @@ nlohmann::ordered_json to_json(const JobPlan& plan, const Job& job, int world, i
   return json;
 }
 
-std::vector<AgreementSection> agreement_of(const JobPlan& plan, const Job& job, int world) {
+std::vector<parallel::AgreementSection> agreement_of(const JobPlan& plan, const Job& job,
+                                                     int world) {
   return {{"graph", plan.compiled.graph.dump()},
           {"buckets", buckets_text(plan.compiled.placement)},
           {"world", std::to_string(world)},

@@ -11,6 +11,7 @@
 #include "engine/device/visibility.h"
 #include "runtime/data/source.h"
 #include "runtime/job.h"
+#include "runtime/parallel/agreement.h"
 
 namespace lockstep::runtime {
 
@@ -40,13 +41,10 @@ enum class Dump { graph, plan, memory };
 [[nodiscard]] LOCKSTEP_API nlohmann::ordered_json to_json(const JobPlan& plan, const Job& job,
                                                           int world, int threads);
 
-// What must be equal on all ranks, by section, as text whose first difference can be shown.
-struct AgreementSection {
-  std::string name;  // "graph", "buckets", "world", "precision"
-  std::string text;
-};
-[[nodiscard]] LOCKSTEP_API std::vector<AgreementSection> agreement_of(const JobPlan& plan,
-                                                                      const Job& job, int world);
+// What must be equal on all ranks: graph, buckets, world, precision.
+[[nodiscard]] LOCKSTEP_API std::vector<parallel::AgreementSection> agreement_of(const JobPlan& plan,
+                                                                                const Job& job,
+                                                                                int world);
 
 // Floating-point operations of one optimizer step of one worker.
 [[nodiscard]] LOCKSTEP_API double flops_of_step(const JobPlan& plan, int accumulate);

@@ -5,19 +5,20 @@
 namespace lockstep::engine {
 namespace {
 
-// In all but the first micro-step a gradient is new work added to what lies in the bucket already.
+// In all but the first micro-step a gradient is new work added to what lies in the bucket already, right
+// after it was computed, so that its reduction can start as early as in the first.
 void accumulate_gradients(Graph& graph, const OpTable& ops) {
+  std::vector<Node> order = graph.nodes();
   for (ValueId id : graph.values_of(Role::gradient)) {
     const Value now = graph.value(id);
     graph.value(id).role = Role::activation;
     graph.value(id).name = now.name + ".micro";
     graph.value(id).of = {};
-    Value bucket{.name = now.name,
-                 .dtype = now.dtype,
-                 .shape = now.shape,
-                 .role = Role::gradient,
-                 .of = now.of};
-    const ValueId before = graph.add_value(bucket);
+    const ValueId before = graph.add_value({.name = now.name,
+                                            .dtype = now.dtype,
+                                            .shape = now.shape,
+                                            .role = Role::gradient,
+                                            .of = now.of});
     const ValueId sum = emit(graph, ops,
                              {.op = "accumulate",
                               .name = now.name + ".accumulate",
@@ -26,7 +27,12 @@ void accumulate_gradients(Graph& graph, const OpTable& ops) {
                               .phase = Phase::backward})[0];
     graph.value(sum).name = now.name + ".sum";
     graph.value(sum).of = now.of;
+    const auto producer = std::find_if(order.begin(), order.end(), [&](const Node& node) {
+      return std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end();
+    });
+    order.insert(producer + 1, graph.nodes().back());
   }
+  graph.set_nodes(std::move(order));
 }
 
 // The gradients to update from: those at the end of their alias chain.

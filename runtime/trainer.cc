@@ -1,0 +1,397 @@
+#include "runtime/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ostream>
+
+#include "engine/cpu/kernels.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/data/loader.h"
+#include "runtime/fault_search.h"
+#include "runtime/interrupt.h"
+#include "runtime/parallel/agreement.h"
+#include "runtime/parallel/kernels.h"
+#include "runtime/resume.h"
+#include "runtime/run_log.h"
+#include "runtime/snapshot.h"
+#include "runtime/worker.h"
+
+namespace lockstep::runtime {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Where every rank's samples come from.
+struct Datasets {
+  std::unique_ptr<data::Source> train;
+  std::unique_ptr<data::Source> eval;
+};
+
+Datasets open_datasets(const Job& job) {
+  return {data::open_source(job, data::Split::train),
+          job.data.eval ? data::open_source(job, data::Split::eval) : nullptr};
+}
+
+data::BatchPlan batch_plan(const Job& job, const data::Source& source, int world, data::Mode mode) {
+  return data::BatchPlan({.samples = static_cast<std::int64_t>(source.size()),
+                          .batch = effective_batch(job.data, world),
+                          .world = world,
+                          .accumulate = mode == data::Mode::training ? job.accumulate : 1,
+                          .mode = mode});
+}
+
+data::Pipeline pipeline(const Job& job, const data::Source& source, data::Mode mode) {
+  return data::Pipeline(job.data.transforms, source.shape(), mode);
+}
+
+JobShape shape_of(const Job& job, const Datasets& datasets, int world) {
+  const data::BatchPlan train = batch_plan(job, *datasets.train, world, data::Mode::training);
+  JobShape shape{.image = pipeline(job, *datasets.train, data::Mode::training).output(),
+                 .batch = effective_batch(job.data, world),
+                 .capacity = train.capacity(),
+                 .steps_per_epoch = train.steps_per_epoch()};
+  shape.total_steps = job.steps ? *job.steps : *job.epochs * shape.steps_per_epoch;
+  if (datasets.eval) {
+    shape.evaluation_capacity =
+        batch_plan(job, *datasets.eval, world, data::Mode::evaluation).capacity();
+  }
+  return shape;
+}
+
+data::Loader make_loader(const Job& job, const data::Source& source,
+                         const collectives::Communicator& group, data::Mode mode) {
+  return data::Loader(source, pipeline(job, source, mode),
+                      {.seed = job.seed,
+                       .rank = group.rank(),
+                       .world = group.world(),
+                       .batch = effective_batch(job.data, group.world()),
+                       .accumulate = mode == data::Mode::training ? job.accumulate : 1,
+                       .mode = mode,
+                       .threads = job.data.threads,
+                       .prefetch = job.data.prefetch});
+}
+
+class Trainer {
+ public:
+  Trainer(const Job& job, const TrainOptions& options, std::ostream& out)
+      : job_(job), place_(place_from_environment()), threads_(compute_threads(place_)), out_(out) {
+    if (!place_.launched) interrupts_.emplace();
+    pin(place_, threads_);
+    engine::cpu::flush_denormals();
+    datasets_ = open_datasets(job_);
+    worker_ = join(place_, deadline(), job_.parallel.synchronise);
+    group_ = worker_.communicator.get();
+    kernels_ = engine::cpu::kernels(threads_);
+    plan_.emplace(plan_job(job_, shape_of(job_, datasets_, group_->world()), kernels_));
+    if (worker_.store && job_.parallel.synchronise) {
+      parallel::require_agreement(*worker_.store, agreement_of(*plan_, job_, group_->world()),
+                                  std::chrono::duration_cast<milliseconds>(deadline()));
+    }
+    parallel::add_kernels(kernels_, *group_);
+    replica_.emplace(plan_->compiled, kernels_, *group_, static_cast<int>(job_.accumulate));
+    train_loader_.emplace(make_loader(job_, *datasets_.train, *group_, data::Mode::training));
+    begin(options);
+  }
+
+  TrainEnd run() {
+    try {
+      const TrainEnd end = run_steps();
+      if (log_) {
+        fill_summary();
+        log_->finish(
+            end == TrainEnd::done ? metrics::RunStatus::done : metrics::RunStatus::interrupted,
+            end == TrainEnd::done ? 0 : 130);
+        out_ << fmt::format("run folder: {}\n", log_->folder().path().string()) << std::flush;
+      }
+      if (worker_.store) worker_.store->leave();
+      return end;
+    } catch (...) {
+      if (log_) {
+        fill_summary();
+        log_->finish(metrics::RunStatus::failed, 1);
+      }
+      throw;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::chrono::nanoseconds deadline() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        duration<double>(job_.parallel.deadline_s));
+  }
+
+  // Parameters, and for rank 0 the run folder; from a checkpoint where there is one to go on from.
+  void begin(const TrainOptions& options) {
+    replica_->initialise(job_.seed);
+    std::vector<std::string> messages;
+    bool resumed = false;
+    if (place_.rank == 0) {
+      auto given = metrics::RunFolder::given();
+      metrics::RunFolder folder =
+          given ? std::move(*given) : metrics::RunFolder::create(options.runs, job_.name);
+      FoundResume found = find_resume(job_, folder);
+      messages = std::move(found.messages);
+      if (found.checkpoint) {
+        point_ = restore(*replica_, *found.checkpoint);
+        resumed = true;
+        messages.push_back(
+            fmt::format("resuming at step {} from {}", point_.step, found.path.string()));
+        note_plan_change(found.checkpoint->content.plan_json, messages);
+      }
+      log_.emplace(job_, std::move(folder), resumed ? std::optional(point_.step) : std::nullopt,
+                   out_);
+      if (job_.checkpoint) {
+        checkpoints_.emplace(files_, checkpoint::CheckpointStore::Options{
+                                          .directory = log_->folder().checkpoints(),
+                                          .keep = static_cast<std::size_t>(job_.checkpoint->keep)});
+      }
+    }
+    share(*replica_, *group_, point_);
+    train_loader_->seek({point_.epoch, point_.step_in_epoch});
+    first_step_ = point_.step;
+    if (!log_) return;
+    for (const std::string& message : messages) log_->say(message);
+    log_->folder().write("plan.json", plan_json().dump(2) + "\n");
+    introduce();
+    log_->write_summary();
+  }
+
+  [[nodiscard]] nlohmann::ordered_json plan_json() const {
+    return to_json(*plan_, job_, group_->world(), threads_);
+  }
+
+  void note_plan_change(const std::string& saved, std::vector<std::string>& messages) const {
+    const nlohmann::json before = nlohmann::json::parse(saved, nullptr, false);
+    if (before.is_object() && before.value("hash", "") == plan_json().at("hash")) return;
+    messages.push_back(
+        "the checkpoint was written under another plan (world, threads or version): the run goes "
+        "on, "
+        "but not bit for bit as it would have");
+  }
+
+  void introduce() {
+    const JobShape& shape = plan_->shape;
+    log_->say(fmt::format(
+        "{}: {} with {} parameters on {} worker{} x {} thread{}, batch {} ({} a micro-step), {} "
+        "steps of {} an epoch",
+        job_.name, name_of(job_.model.kind), replica_->parameter_count(), group_->world(),
+        group_->world() == 1 ? "" : "s", threads_, threads_ == 1 ? "" : "s", shape.batch,
+        shape.capacity, shape.total_steps, shape.steps_per_epoch));
+    if (const std::int64_t dropped = train_loader_->plan().dropped(); dropped > 0) {
+      log_->say(
+          fmt::format("{} of {} training samples are left out of each epoch, another choice each "
+                      "time: the batch "
+                      "does not divide the epoch",
+                      dropped, datasets_.train->size()));
+    }
+    metrics::Summary& summary = log_->summary();
+    summary.world = place_.world;
+    summary.model.parameters = replica_->parameter_count();
+    summary.plan_hash = plan_json().at("hash").get<std::string>();
+  }
+
+  TrainEnd run_steps() {
+    const std::int64_t total = plan_->shape.total_steps;
+    while (point_.step < total) {
+      if (interrupts_ && interrupts_->interrupted()) return TrainEnd::interrupted;
+      train_step();
+      const bool last = point_.step == total;
+      if (log_ && (last || point_.step % job_.log_every_steps == 0)) log_step();
+      const bool evaluates =
+          datasets_.eval &&
+          (last || (job_.eval_every_steps > 0 && point_.step % job_.eval_every_steps == 0));
+      const bool saves =
+          job_.checkpoint && (last || point_.step % job_.checkpoint->every_steps == 0);
+      if ((evaluates || saves) && job_.batch_norm == BatchNorm::local) replica_->average_buffers();
+      if (evaluates) evaluate();
+      if (saves && checkpoints_) save();
+    }
+    return TrainEnd::done;
+  }
+
+  void train_step() {
+    StepTime time;
+    const auto begin = steady_clock::now();
+    const double data_before = train_loader_->wait_seconds();
+    const double peer_before = group_->time().peer_wait;
+    for (std::int64_t micro = 0; micro < job_.accumulate; ++micro) {
+      const engine::RunTime run = replica_->run_micro_step(train_loader_->next());
+      time.run.forward += run.forward;
+      time.run.backward += run.backward;
+      time.run.update += run.update;
+      time.run.exposed += run.exposed;
+      time.run.stolen += run.stolen;
+    }
+    time.total = duration<double>(steady_clock::now() - begin).count();
+    time.data_wait = train_loader_->wait_seconds() - data_before;
+    time.peer_wait = group_->time().peer_wait - peer_before;
+    const engine::StepState& state = replica_->state();
+    if (state.skip != 0) explain_divergence();
+    statistics_.add(time);
+    loss_sum_ += state.loss_sum;
+    weight_sum_ += state.weight_sum;
+    point_.step += 1;
+    point_.applied = static_cast<std::int64_t>(state.applied);
+    const data::Position next = train_loader_->position();
+    point_.epoch = next.epoch;
+    point_.step_in_epoch = next.step;
+  }
+
+  // Runs the step again from the same parameters, node by node; the rank that finds the first fault
+  // says so, and the others end with it.
+  [[noreturn]] void explain_divergence() {
+    train_loader_->seek({point_.epoch, point_.step_in_epoch});
+    std::optional<Fault> fault;
+    double micro_of_fault = 0;
+    for (std::int64_t micro = 0; micro < job_.accumulate; ++micro) {
+      std::optional<Fault> found = find_fault(*replica_, train_loader_->next());
+      if (found && !fault) {
+        fault = std::move(found);
+        micro_of_fault = static_cast<double>(micro);
+      }
+    }
+    // Ranks are compared by (micro-step, place in the step, rank).
+    const double none = 1e15;
+    const double key = fault ? (micro_of_fault * 1e6 + static_cast<double>(fault->place)) * 1e5 +
+                                   static_cast<double>(group_->rank())
+                             : none;
+    double first = key;
+    group_->stream().wait(
+        group_->all_reduce({&first, 1, engine::DType::f64}, collectives::ReduceOp::min));
+    const std::string where =
+        fmt::format("step {}: the loss is not finite; no parameter was changed", point_.step + 1);
+    if (first == none) {
+      throw DivergedError(
+          where +
+          ". Run again node by node, every value is finite: the sum over the batch overflows");
+    }
+    if (fault && key == first) {
+      throw DivergedError(
+          fmt::format("{}. On rank {}, {}. Lower the learning rate (now {:g}) or set "
+                      "optimizer.clip_norm; look at the data if it happens at once",
+                      where, group_->rank(), fault->message, replica_->state().learning_rate));
+    }
+    group_->barrier();  // ends with the death of the rank that explains
+    throw DivergedError(where);
+  }
+
+  void log_step() {
+    const StepStatistics::Interval interval = statistics_.interval();
+    const engine::StepState& state = replica_->state();
+    log_->step(
+        {.step = point_.step,
+         .total_steps = plan_->shape.total_steps,
+         .epoch =
+             static_cast<double>(point_.step) / static_cast<double>(plan_->shape.steps_per_epoch),
+         .loss = loss_sum_ / weight_sum_,
+         .learning_rate = static_cast<double>(state.learning_rate),
+         .gradient_norm =
+             job_.optimizer.clip_norm ? std::optional(std::sqrt(state.squared_norm)) : std::nullopt,
+         .samples = static_cast<std::int64_t>(weight_sum_),
+         .interval = interval});
+    loss_sum_ = weight_sum_ = 0;
+  }
+
+  void evaluate() {
+    if (!eval_loader_) {
+      eval_loader_.emplace(make_loader(job_, *datasets_.eval, *group_, data::Mode::evaluation));
+    }
+    eval_loader_->seek({0, 0});
+    std::array<double, 3> totals{};
+    for (std::int64_t step = 0; step < eval_loader_->plan().steps_per_epoch(); ++step) {
+      replica_->evaluate(eval_loader_->next(), totals);
+    }
+    group_->stream().wait(group_->all_reduce({totals.data(), totals.size(), engine::DType::f64},
+                                             collectives::ReduceOp::sum));
+    if (!log_) return;
+    log_->evaluation(point_.step, {.loss = totals[0] / totals[1],
+                                   .accuracy = totals[2] / totals[1],
+                                   .samples = std::llround(totals[1])});
+  }
+
+  // The other ranks cannot change what is being written: their next update waits for this rank.
+  void save() {
+    const Snapshot snapshot(*replica_, point_, to_json(job_), plan_json().dump(2) + "\n");
+    const checkpoint::SaveResult result = checkpoints_->save(point_.step, snapshot.content());
+    for (const std::string& message : result.messages) log_->say(message);
+    if (!result.ok()) {
+      log_->say(fmt::format(
+          "warning: no checkpoint at step {}: {}; training goes on, the last good one is kept",
+          point_.step, result.problem));
+    }
+  }
+
+  void fill_summary() {
+    metrics::Summary& summary = log_->summary();
+    const JobShape& shape = plan_->shape;
+    const std::int64_t steps_here = point_.step - first_step_;
+    summary.steps = point_.step;
+    summary.epochs = static_cast<double>(point_.step) / static_cast<double>(shape.steps_per_epoch);
+    summary.samples = point_.step * shape.batch;
+    summary.step_ms = statistics_.summary();
+    summary.restarts = 0;
+    if (const double seconds = statistics_.total_seconds(); steps_here > 0 && seconds > 0) {
+      const double steps = static_cast<double>(steps_here);
+      summary.throughput.samples_per_s = steps * static_cast<double>(shape.batch) / seconds;
+      summary.throughput.tflops = flops_of_step(*plan_, static_cast<int>(job_.accumulate)) *
+                                  static_cast<double>(group_->world()) * steps / seconds / 1e12;
+    }
+    const engine::ArenaBytes& bytes = plan_->compiled.arena_bytes;
+    auto arena = [&](engine::Arena which) {
+      return static_cast<std::int64_t>(bytes[static_cast<std::size_t>(which)]);
+    };
+    std::int64_t planned = 0;
+    for (std::size_t of_arena : bytes) planned += static_cast<std::int64_t>(of_arena);
+    summary.memory.planned = planned;
+    summary.memory.arenas = {arena(engine::Arena::parameters), arena(engine::Arena::gradients),
+                             arena(engine::Arena::optimizer), arena(engine::Arena::activations),
+                             arena(engine::Arena::workspace)};
+    std::size_t bound = 0;
+    for (const auto& [name, program] : plan_->compiled.plans) {
+      bound = std::max(bound, program.lower_bound_activations);
+    }
+    summary.memory.lower_bound_activations = static_cast<std::int64_t>(bound);
+  }
+
+  const Job& job_;
+  WorkerPlace place_;
+  int threads_;
+  std::ostream& out_;
+  std::optional<InterruptWatch> interrupts_;
+  Datasets datasets_;
+  Worker worker_;
+  collectives::Communicator* group_ = nullptr;
+  engine::KernelTable kernels_;
+  std::optional<JobPlan> plan_;
+  std::optional<Replica> replica_;
+  std::optional<data::Loader> train_loader_;
+  std::optional<data::Loader> eval_loader_;
+  std::optional<RunLog> log_;  // rank 0
+  checkpoint::PosixFileSystem files_;
+  std::optional<checkpoint::CheckpointStore> checkpoints_;  // rank 0
+  ResumePoint point_;
+  std::int64_t first_step_ = 0;
+  StepStatistics statistics_;
+  double loss_sum_ = 0;
+  double weight_sum_ = 0;
+};
+
+}  // namespace
+
+TrainEnd train(const Job& job, const TrainOptions& options, std::ostream& out) {
+  return Trainer(job, options, out).run();
+}
+
+std::string dump(const Job& job, Dump what) {
+  const WorkerPlace place = place_from_environment();
+  const Datasets datasets = open_datasets(job);
+  const engine::KernelTable kernels = engine::cpu::kernels(compute_threads(place));
+  return dump(plan_job(job, shape_of(job, datasets, place.world), kernels), what);
+}
+
+}  // namespace lockstep::runtime

@@ -1,0 +1,37 @@
+// Trains a job: what `lockstep train` does in each worker.
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <stdexcept>
+
+#include "engine/device/visibility.h"
+#include "runtime/job.h"
+#include "runtime/job_plan.h"
+
+namespace lockstep::runtime {
+
+// The loss became a number that is not finite. The parameters are those of the last good step.
+class LOCKSTEP_API DivergedError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct TrainOptions {
+  std::filesystem::path runs = "runs";  // where a run folder is made, if the launcher has made none
+};
+
+enum class TrainEnd { done, interrupted };
+
+// Joins the other workers (LOCKSTEP_* variables; alone without them), trains to the end and writes
+// the run folder. Progress goes to `out`, from rank 0. Throws what stopped it; the summary then
+// says "failed".
+[[nodiscard]] LOCKSTEP_API TrainEnd train(const Job& job, const TrainOptions& options,
+                                          std::ostream& out);
+
+// Compiles the job for the number of workers that the environment says and gives the text of
+// `what`.
+[[nodiscard]] LOCKSTEP_API std::string dump(const Job& job, Dump what);
+
+}  // namespace lockstep::runtime
