@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
+#include <utility>
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "tests/runtime/checkpoint_faults.h"
@@ -60,11 +62,23 @@ int operations(const Scenario& scenario) {
   return static_cast<int>(faulty.log().size());
 }
 
-// What a whole checkpoint of the step looks like, file by file.
-Files whole(std::int64_t step, std::int64_t content) {
+// What a save of that content as that step writes, file by file.
+Files written(std::int64_t step, std::int64_t content) {
   MemoryFileSystem disk;
   EXPECT_TRUE(store_on(disk).save(step, Content(content).content()).ok());
   return files_of(disk, folder_of(step));
+}
+
+// The same for all that these tests save, by step and content.
+const Files& whole(std::int64_t step, std::int64_t content) {
+  static const auto kWhole = [] {
+    std::map<std::pair<std::int64_t, std::int64_t>, Files> files;
+    for (std::int64_t at = 1; at <= 3; ++at) {
+      for (const std::int64_t of : {at, at * 10}) files[{at, of}] = written(at, of);
+    }
+    return files;
+  }();
+  return kWhole.at({step, content});
 }
 
 // The newest step whose folder holds, byte for byte, what one of its saves wrote; and that save's
@@ -84,8 +98,9 @@ Expected newest_whole(MemoryFileSystem& disk) {
   }
   for (std::int64_t step = 1; step <= 3; ++step) {
     if (std::find(names.begin(), names.end(), folder_of(step).filename()) == names.end()) continue;
+    const Files files = files_of(disk, folder_of(step));
     for (const std::int64_t content : {step * 10, step}) {
-      if (files_of(disk, folder_of(step)) == whole(step, content)) newest = {step, content};
+      if (files == whole(step, content)) newest = {step, content};
     }
   }
   return newest;

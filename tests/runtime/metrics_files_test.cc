@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <regex>
 #include <sstream>
 
 #include "runtime/metrics/jsonl.h"
@@ -40,7 +39,7 @@ TEST(RunFolder, IsMadePrivateAndLatestPointsToTheNewest) {
   const TemporaryFolder folder;
   const RunFolder first = RunFolder::create(folder.path() / "runs", "lenet");
   EXPECT_EQ(first.path().parent_path(), folder.path() / "runs" / "lenet");
-  EXPECT_TRUE(std::regex_match(first.id(), std::regex("[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")));
+  EXPECT_THAT(first.id(), testing::MatchesRegex("[0-9]{8}-[0-9]{6}-[0-9a-f]{4}"));
   EXPECT_EQ(std::filesystem::status(first.path()).permissions(), std::filesystem::perms::owner_all);
   const auto latest = folder.path() / "runs" / "lenet" / "latest";
   EXPECT_EQ(std::filesystem::read_symlink(latest), first.id());

@@ -123,7 +123,7 @@ TEST(TensorBoardCorpus, FilesOfTensorFlowAreRead) {
       const auto& scalar = read.events[at].scalars[0];
       ASSERT_TRUE(scalar.value);
       EXPECT_EQ(read.events[at].step, static_cast<std::int64_t>(values[scalar.tag].size()));
-      EXPECT_EQ(scalar.plugin, values[scalar.tag].empty() ? "scalars" : "");
+      EXPECT_EQ(scalar.plugin, "scalars");
       values[scalar.tag].push_back(*scalar.value);
     }
     ASSERT_EQ(values["loss"].size(), 10u);
