@@ -23,7 +23,7 @@ std::string grouped(double value) {
   std::string digits = fmt::format("{:.0f}", value);
   for (std::size_t at = digits.size(); at > 3;) {
     at -= 3;
-    digits.insert(at, ",");
+    digits.insert(at, 1, ',');
   }
   return digits;
 }
@@ -70,7 +70,7 @@ std::string bar(const StepLine& line) {
 }  // namespace
 
 std::string plain_line(const StepLine& line) {
-  std::vector<std::string> parts{"step " + step_text(line)};
+  std::vector<std::string> parts{fmt::format("step {}", step_text(line))};
   if (line.loss) add(parts, fmt::format("loss {:.4f}", *line.loss));
   if (line.lr) add(parts, fmt::format("lr {:.1e}", *line.lr));
   if (line.step_ms) add(parts, fmt::format("{:.1f} ms", *line.step_ms));
@@ -98,11 +98,11 @@ std::string terminal_line(const StepLine& line, std::size_t width) {
   add(parts, rate_text(line));
   if (line.steps > line.step && line.step_ms) {
     const auto steps_left = static_cast<double>(line.steps - line.step);
-    add(parts, "left " + duration(steps_left * *line.step_ms / 1000));
+    add(parts, fmt::format("left {}", duration(steps_left * *line.step_ms / 1000)));
   }
   if (line.steps > 0) {
     std::vector<std::string> with_bar = parts;
-    with_bar[0] += " " + bar(line);
+    with_bar[0] = fmt::format("{} {}", parts[0], bar(line));
     std::string text = joined(with_bar);
     if (text.size() <= width) return text;
   }
