@@ -22,9 +22,10 @@ std::vector<std::string> flags_of(const CLI::App& app) {
 std::string explain(const CLI::App& app, const std::string& extra) {
   if (!extra.starts_with('-')) return fmt::format("unexpected argument '{}'", extra);
   const std::string flag = extra.substr(0, extra.find('='));
-  const std::string other = nearest(flag, flags_of(app));
-  return other.empty() ? fmt::format("unknown flag '{}'", flag)
-                       : fmt::format("unknown flag '{}'; did you mean '{}'?", flag, other);
+  const std::vector<std::string> flags = flags_of(app);
+  const auto other = nearest(flag, {flags.begin(), flags.end()});
+  return other ? fmt::format("unknown flag '{}'; did you mean '{}'?", flag, *other)
+               : fmt::format("unknown flag '{}'", flag);
 }
 
 }  // namespace

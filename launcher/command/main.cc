@@ -49,12 +49,12 @@ int run(const std::vector<std::string>& args) {
   const auto found = std::ranges::find(kCommands, args[0], &Command::name);
   if (found != kCommands.end()) return found->run({args.begin() + 1, args.end()});
 
-  std::vector<std::string> names{"--help", "--version"};
-  for (const Command& command : kCommands) names.emplace_back(command.name);
-  const std::string other = nearest(args[0], names);
+  std::vector<std::string_view> names{"--help", "--version"};
+  for (const Command& command : kCommands) names.push_back(command.name);
+  const auto other = nearest(args[0], names);
   throw UsageError(fmt::format("unknown {} '{}'{}\n  `lockstep --help` shows what there is",
                                args[0].starts_with('-') ? "flag" : "command", args[0],
-                               other.empty() ? "" : fmt::format("; did you mean '{}'?", other)));
+                               other ? fmt::format("; did you mean '{}'?", *other) : ""));
 }
 
 }  // namespace

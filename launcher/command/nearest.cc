@@ -25,15 +25,16 @@ std::size_t edits(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+std::optional<std::string_view> nearest(std::string_view word,
+                                        const std::vector<std::string_view>& names) {
   std::size_t fewest = std::max<std::size_t>(word.size() / 3, 2) + 1;
-  std::string best;
-  for (const std::string& candidate : candidates) {
+  std::optional<std::string_view> best;
+  for (const std::string_view name : names) {
+    const std::size_t count = edits(word, name);
     // A short word is a few edits from any other; what is left must share something.
-    const std::size_t count = edits(word, candidate);
-    if (count < fewest && count < std::min(word.size(), candidate.size())) {
+    if (count < fewest && count < std::min(word.size(), name.size())) {
       fewest = count;
-      best = candidate;
+      best = name;
     }
   }
   return best;
