@@ -1,0 +1,299 @@
+#include "launcher/agent/agent.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <list>
+#include <optional>
+
+#include "launcher/agent/agent_machine.h"
+#include "launcher/agent/held_port.h"
+#include "launcher/agent/outbound.h"
+#include "launcher/agent/worker.h"
+#include "launcher/process/descendants.h"
+#include "launcher/process/reactor.h"
+#include "launcher/process/signals.h"
+#include "launcher/process/system_call.h"
+#include "launcher/protocol/frame.h"
+
+namespace lockstep::launcher {
+namespace {
+
+Time steady_now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+std::int64_t wall_now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  checked(::gethostname(name.data(), name.size() - 1), "gethostname");
+  return name.data();
+}
+
+class Agent {
+ public:
+  Agent(const AgentChannel& channel, const std::string& version);
+  void run();
+
+ private:
+  void perform(const AgentMachine::Actions& actions);
+  void start_workers(const HostJob& job);
+  void watch_stream(Worker& worker, WorkerStream& stream);
+  void read_coordinator();
+  void lose_coordinator();
+  void read_stream(Worker& worker, WorkerStream& stream);
+  void take(Worker& worker, const WorkerStream& stream, std::string bytes);
+  void end_stream(Worker& worker, WorkerStream& stream);
+  void reap(Worker& worker);
+  void reap_orphans();
+  void write_out();
+  void adjust_reading();
+  [[nodiscard]] bool finished();
+
+  AgentChannel channel_;
+  Descendants descendants_;
+  HeldPort port_;
+  Signals signals_{SIGCHLD, SIGPIPE, SIGTERM, SIGINT, SIGHUP};
+  Reactor reactor_;
+  AgentMachine machine_;
+  FrameParser parser_;
+  Outbound outbound_;
+  std::list<Worker> workers_;  // handlers keep references to its members
+  bool exit_ = false;
+  bool lost_ = false;
+  bool reading_ = true;
+  bool log_failed_ = false;
+};
+
+Agent::Agent(const AgentChannel& channel, const std::string& version) : channel_(channel) {
+  set_nonblocking(channel_.from_coordinator);
+  set_nonblocking(channel_.to_coordinator);
+  reactor_.watch(channel_.from_coordinator, EPOLLIN, [this](std::uint32_t) { read_coordinator(); });
+  reactor_.watch(channel_.to_coordinator, 0, [this](std::uint32_t events) {
+    if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
+      lose_coordinator();
+    } else {
+      write_out();
+    }
+  });
+  reactor_.watch(signals_.fd(), EPOLLIN, [this](std::uint32_t) {
+    while (const auto number = signals_.next()) {
+      // SIGCHLD only wakes the loop. The others are not for an agent to survive: whoever sends
+      // them wants this host's part of the job to end.
+      if (*number == SIGCHLD || *number == SIGPIPE) continue;
+      lose_coordinator();
+    }
+  });
+  outbound_.send(Ready{version, host_name(), ::getpid(), port_.number()});
+}
+
+void Agent::run() {
+  write_out();
+  while (!finished()) {
+    std::optional<Time> timeout;
+    if (const auto deadline = machine_.deadline()) {
+      timeout = std::max(*deadline - steady_now(), Time::zero());
+    }
+    reactor_.wait(timeout);
+    reap_orphans();
+    perform(machine_.time_passed(steady_now()));
+    adjust_reading();
+    write_out();
+  }
+}
+
+void Agent::perform(const AgentMachine::Actions& actions) {
+  for (const AgentMachine::Action& action : actions) {
+    if (const auto* start = std::get_if<AgentMachine::StartWorkers>(&action)) {
+      start_workers(start->job);
+    } else if (const auto* groups = std::get_if<AgentMachine::SignalGroups>(&action)) {
+      for (const Worker& worker : workers_) {
+        if (!worker.ended) ::kill(-worker.process.pid, groups->signal);
+      }
+    } else if (const auto* sweep = std::get_if<AgentMachine::Sweep>(&action)) {
+      perform(machine_.swept(descendants_.signal_all(sweep->signal), steady_now()));
+    } else if (const auto* send = std::get_if<AgentMachine::Send>(&action)) {
+      outbound_.send(send->message);
+    } else if (const auto* credit = std::get_if<AgentMachine::AddCredit>(&action)) {
+      outbound_.add_credit(credit->bytes);
+    } else if (std::holds_alternative<AgentMachine::DiscardOutput>(action)) {
+      outbound_.discard_output();
+    } else {
+      exit_ = true;
+    }
+  }
+}
+
+void Agent::start_workers(const HostJob& job) {
+  const SecretFile secret(job.secret);
+  for (std::uint32_t local_rank = 0; local_rank < job.local_world; ++local_rank) {
+    try {
+      Worker& worker = workers_.emplace_back(start_worker(job, local_rank, secret));
+      reactor_.watch(worker.process.pidfd.get(), EPOLLIN,
+                     [this, &worker](std::uint32_t) { reap(worker); });
+      for (WorkerStream& stream : worker.streams) watch_stream(worker, stream);
+      perform(machine_.worker_started(worker.rank, worker.process.pid));
+    } catch (const std::exception& error) {
+      perform(machine_.worker_not_started(job.first_rank + local_rank, error.what()));
+    }
+  }
+}
+
+void Agent::watch_stream(Worker& worker, WorkerStream& stream) {
+  reactor_.watch(stream.fd.get(), EPOLLIN,
+                 [this, &worker, &stream](std::uint32_t) { read_stream(worker, stream); });
+}
+
+void Agent::read_coordinator() {
+  std::array<char, std::size_t{64} << 10> buffer;
+  const ssize_t count = ::read(channel_.from_coordinator, buffer.data(), buffer.size());
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  bool lost = count <= 0;
+  if (!lost) {
+    try {
+      parser_.add({buffer.data(), static_cast<std::size_t>(count)});
+      while (const auto body = parser_.next()) {
+        perform(machine_.received(decode(*body), steady_now()));
+      }
+    } catch (const ProtocolError&) {
+      lost = true;  // a coordinator that cannot be understood cannot be obeyed
+    }
+  }
+  if (lost) lose_coordinator();
+}
+
+void Agent::lose_coordinator() {
+  lost_ = true;
+  reactor_.forget(channel_.from_coordinator);
+  reactor_.forget(channel_.to_coordinator);
+  perform(machine_.coordinator_lost(steady_now()));
+}
+
+void Agent::read_stream(Worker& worker, WorkerStream& stream) {
+  std::array<char, std::size_t{64} << 10> buffer;
+  const ssize_t count = ::read(stream.fd.get(), buffer.data(), buffer.size());
+  if (count > 0) {
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
+    take(worker, stream,
+         stream.output == LeadOutput::kAtOnce ? std::string(bytes) : stream.lines.add(bytes));
+  } else if (count == 0 || (errno != EAGAIN && errno != EINTR) || machine_.gone()) {
+    // Once the job is gone, whoever still holds the other end is not of the job.
+    end_stream(worker, stream);
+  }
+}
+
+void Agent::end_stream(Worker& worker, WorkerStream& stream) {
+  take(worker, stream, stream.lines.finish());
+  reactor_.forget(stream.fd.get());
+  stream.fd.reset();
+}
+
+void Agent::take(Worker& worker, const WorkerStream& stream, std::string bytes) {
+  std::string_view rest = bytes;
+  while (!rest.empty() && worker.log.valid()) {
+    const ssize_t count = ::write(worker.log.get(), rest.data(), rest.size());
+    if (count >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno != EINTR) {
+      worker.log.reset();
+      if (!std::exchange(log_failed_, true)) {
+        outbound_.send(Note{fmt::format("the log of rank {} is kept no longer: {}", worker.rank,
+                                        std::strerror(errno))});
+      }
+    }
+  }
+  outbound_.add_output({worker.rank, stream.stream, std::move(bytes)});
+}
+
+void Agent::reap(Worker& worker) {
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(worker.process.pid), &info, WEXITED | WNOHANG) != 0 ||
+      info.si_pid == 0) {
+    return;
+  }
+  worker.ended = true;
+  reactor_.forget(worker.process.pidfd.get());
+  worker.process.pidfd.reset();
+  const Ending ending =
+      info.si_code == CLD_EXITED ? Ending{info.si_status, 0} : Ending{0, info.si_status};
+  perform(machine_.worker_ended(worker.rank, ending, wall_now_ns(), steady_now()));
+}
+
+void Agent::reap_orphans() {
+  while (true) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+    const auto is_it = [&info](const Worker& w) {
+      return !w.ended && w.process.pid == info.si_pid;
+    };
+    // A worker's turn comes by its own descriptor, in the order of deaths.
+    if (std::ranges::any_of(workers_, is_it)) return;
+    ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
+  }
+}
+
+void Agent::write_out() {
+  while (!lost_) {
+    const std::string_view bytes = outbound_.next();
+    if (bytes.empty()) break;
+    const ssize_t count = ::write(channel_.to_coordinator, bytes.data(), bytes.size());
+    if (count > 0) {
+      outbound_.wrote(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {
+      reactor_.change(channel_.to_coordinator, EPOLLOUT);
+      return;
+    } else if (errno != EINTR) {
+      lose_coordinator();
+    }
+  }
+  if (!lost_) reactor_.change(channel_.to_coordinator, 0);
+}
+
+// Stops and resumes reading from the workers as output piles up and flows off; a worker whose pipe
+// is full then waits in write(). Streams are forgotten, not masked: epoll reports a
+// hang-up even of a descriptor with no events asked for.
+void Agent::adjust_reading() {
+  const bool read = !outbound_.backed_up();
+  bool open = false;
+  for (Worker& worker : workers_) {
+    for (WorkerStream& stream : worker.streams) {
+      if (stream.fd.valid() && machine_.gone() && read) read_stream(worker, stream);
+      if (!stream.fd.valid()) continue;
+      open = true;
+      if (read == reading_) continue;
+      if (read) {
+        watch_stream(worker, stream);
+      } else {
+        reactor_.forget(stream.fd.get());
+      }
+    }
+  }
+  reading_ = read;
+  if (machine_.gone() && !open && !outbound_.has_output()) perform(machine_.output_drained());
+}
+
+bool Agent::finished() {
+  return exit_ && (lost_ || outbound_.next().empty());
+}
+
+}  // namespace
+
+void run_agent(const AgentChannel& channel, const std::string& version) {
+  become_subreaper();
+  Agent(channel, version).run();
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,96 @@
+// What an agent does, without processes, descriptors or clocks: an event in, actions out.
+//
+//   waiting --Start--> running --Stop--> stopping --grace over--> killing --nothing left--> gone
+//                         |                 |                        ^
+//                         '--all ended--> leaving -------------------'
+//
+// Whatever happens, the way ends in `gone`, with no process of the job left: when the workers have
+// ended by themselves, what they left behind is asked to end, then killed; when the coordinator is
+// lost, everything is killed at once. Thread rule: one thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "launcher/protocol/message.h"
+
+namespace lockstep::launcher {
+
+// Since any fixed point; it must not jump.
+using Time = std::chrono::nanoseconds;
+
+// How a process ended; `signal` is 0 where it exited by itself.
+struct Ending {
+  int code = 0;
+  int signal = 0;
+};
+
+class AgentMachine {
+ public:
+  // Actions. The driver does them in order.
+  struct StartWorkers {
+    HostJob job;  // answered by worker_started() or worker_not_started() for each
+  };
+  struct SignalGroups {
+    int signal;  // to the process group of every worker that lives
+  };
+  struct Sweep {
+    int signal;  // to every descendant, or 0 to count them only; answered by swept()
+  };
+  struct Send {
+    Message message;
+  };
+  struct AddCredit {
+    std::int64_t bytes;
+  };
+  struct DiscardOutput {};  // nobody is left to read it
+  struct Exit {};           // once all that was sent has been written
+  using Action =
+      std::variant<StartWorkers, SignalGroups, Sweep, Send, AddCredit, DiscardOutput, Exit>;
+  using Actions = std::vector<Action>;
+
+  // What workers leave behind when all have ended by themselves has this long after SIGTERM.
+  static constexpr Time kLeftoverGrace = std::chrono::seconds(1);
+  static constexpr Time kSweepInterval = std::chrono::milliseconds(20);
+  // After so long of SIGKILL a process hangs in the kernel, and waiting does not help.
+  static constexpr Time kKillingLimit = std::chrono::seconds(10);
+
+  [[nodiscard]] Actions received(const Message& message, Time now);
+  [[nodiscard]] Actions coordinator_lost(Time now);
+  [[nodiscard]] Actions worker_started(std::uint32_t rank, std::int64_t pid);
+  [[nodiscard]] Actions worker_not_started(std::uint32_t rank, const std::string& why);
+  // `wall_ns` is the time of the end since the Unix epoch.
+  [[nodiscard]] Actions worker_ended(std::uint32_t rank, Ending ending, std::int64_t wall_ns,
+                                     Time now);
+  [[nodiscard]] Actions swept(std::size_t living, Time now);
+  // All output of all workers was read and given to the channel.
+  [[nodiscard]] Actions output_drained();
+  [[nodiscard]] Actions time_passed(Time now);
+
+  // When time_passed() must be called next.
+  [[nodiscard]] std::optional<Time> deadline() const;
+  [[nodiscard]] bool gone() const { return phase_ == Phase::kGone; }
+
+ private:
+  enum class Phase { kWaiting, kRunning, kStopping, kLeaving, kKilling, kGone };
+
+  Actions begin_stop(Time grace, Time now);
+  Actions begin_kill(Time now);
+  void leave(Actions& actions, Time now);
+  void finish(Actions& actions);
+
+  Phase phase_ = Phase::kWaiting;
+  std::size_t living_workers_ = 0;
+  std::optional<Time> kill_at_;
+  std::optional<Time> sweep_at_;
+  Time give_up_at_{};
+  bool drained_ = false;
+  bool alone_ = false;  // the coordinator is lost
+};
+
+}  // namespace lockstep::launcher

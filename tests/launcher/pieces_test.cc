@@ -1,0 +1,254 @@
+// The launcher's small parts, each alone.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "launcher/agent/allowed_cpus.h"
+#include "launcher/agent/worker_environment.h"
+#include "launcher/command/nearest.h"
+#include "launcher/coordinator/screen.h"
+#include "launcher/program_search.h"
+#include "launcher/run_folder.h"
+#include "launcher/run_summary.h"
+#include "launcher/visible_gpus.h"
+#include "tests/launcher/temporary_folder.h"
+
+namespace lockstep::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+std::string value(const std::vector<std::string>& environment, const std::string& name) {
+  std::string found = "(unset)";
+  for (const std::string& entry : environment) {
+    if (entry.starts_with(name + "=")) found = entry.substr(name.size() + 1);
+  }
+  return found;
+}
+
+HostJob two_of_five() {
+  HostJob job;
+  job.world = 5;
+  job.first_rank = 3;
+  job.local_world = 2;
+  job.host_rank = 1;
+  job.hosts = 2;
+  job.interface = "eno1";
+  job.run_folder = "/run";
+  return job;
+}
+
+TEST(Environment, RanksOfOtherLaunchersAreRemovedAndAllElseIsKept) {
+  HostJob job = two_of_five();
+  job.environment = {"PATH=/bin",
+                     "RANK=9",
+                     "OMPI_COMM_WORLD_RANK=1",
+                     "SLURM_PROCID=2",
+                     "SLURM_NTASKS=4",
+                     "RANKING=x",
+                     "dotted.name=a\nb",
+                     "=odd",
+                     "bare",
+                     "LOCKSTEP_PROGRESS=terminal"};
+  const auto environment = worker_environment(job, 1, {8, 5});
+  const std::vector<std::string> kept(environment.begin(), environment.begin() + 6);
+  EXPECT_EQ(kept, (std::vector<std::string>{"PATH=/bin", "SLURM_NTASKS=4", "RANKING=x",
+                                            "dotted.name=a\nb", "=odd", "bare"}));
+  EXPECT_EQ(value(environment, "RANK"), "4");
+  EXPECT_EQ(value(environment, "LOCAL_RANK"), "1");
+  EXPECT_EQ(value(environment, "GROUP_RANK"), "1");
+  EXPECT_EQ(value(environment, "OMPI_COMM_WORLD_RANK"), "(unset)");
+  EXPECT_EQ(value(environment, "LOCKSTEP_PROGRESS"), "(unset)");
+  EXPECT_EQ(value(environment, "LOCKSTEP_SECRET_FD"), "5");
+}
+
+TEST(Environment, WhatTheUserSetIsNotOverridden) {
+  HostJob job = two_of_five();
+  job.environment = {"OMP_NUM_THREADS=", "NCCL_SOCKET_IFNAME=ib0"};
+  const auto environment = worker_environment(job, 0, {8, 5});
+  EXPECT_EQ(value(environment, "OMP_NUM_THREADS"), "");
+  EXPECT_EQ(value(environment, "NCCL_SOCKET_IFNAME"), "ib0");
+  EXPECT_EQ(value(environment, "GLOO_SOCKET_IFNAME"), "eno1");
+  EXPECT_EQ(value(environment, "PYTHONUNBUFFERED"), "1");
+}
+
+TEST(Environment, ThreadsShareTheAllowedCpusAndAreNeverNone) {
+  const HostJob job = two_of_five();
+  EXPECT_EQ(value(worker_environment(job, 0, {9, 5}), "OMP_NUM_THREADS"), "4");
+  EXPECT_EQ(value(worker_environment(job, 0, {1, 5}), "OMP_NUM_THREADS"), "1");
+}
+
+TEST(Environment, OnlyRankZeroIsToldOfATerminal) {
+  HostJob job = two_of_five();
+  job.lead_output = LeadOutput::kAtOnce;
+  EXPECT_EQ(value(worker_environment(job, 0, {}), "LOCKSTEP_PROGRESS"), "(unset)");
+  job.first_rank = 0;
+  EXPECT_EQ(value(worker_environment(job, 0, {}), "LOCKSTEP_PROGRESS"), "terminal");
+  EXPECT_EQ(value(worker_environment(job, 1, {}), "LOCKSTEP_PROGRESS"), "(unset)");
+}
+
+TEST(AllowedCpus, TheTightestQuotaOnTheWayToTheRootCounts) {
+  const TemporaryFolder root;
+  EXPECT_EQ(cgroup_quota(root.path()), std::nullopt);
+  write(root.path() / "proc/self/cgroup", "0::/a/b\n");
+  write(root.path() / "sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+  EXPECT_EQ(cgroup_quota(root.path()), std::nullopt);
+  write(root.path() / "sys/fs/cgroup/a/cpu.max", "250000 100000\n");
+  EXPECT_EQ(cgroup_quota(root.path()), 2.5);
+}
+
+TEST(AllowedCpus, QuotasOfVersionOneAreRead) {
+  const TemporaryFolder root;
+  write(root.path() / "proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/job\n");
+  write(root.path() / "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "150000\n");
+  write(root.path() / "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+  write(root.path() / "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+  write(root.path() / "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(cgroup_quota(root.path()), 1.5);
+}
+
+TEST(AllowedCpus, IsAtLeastOne) {
+  EXPECT_GE(allowed_cpus(), 1U);
+}
+
+TEST(VisibleGpus, DeviceListsAreOpaque) {
+  const fs::path none = "/nonexistent";
+  EXPECT_EQ(visible_gpus("0,1,3", none), 3U);
+  EXPECT_EQ(visible_gpus("GPU-8932f937,MIG-GPU-1/1/2", none), 2U);
+  EXPECT_EQ(visible_gpus("", none), 0U);
+  EXPECT_EQ(visible_gpus("-1", none), 0U);
+  EXPECT_EQ(visible_gpus("0,-1,2", none), 1U);
+  EXPECT_EQ(visible_gpus("NoDevFiles", none), 0U);
+}
+
+TEST(VisibleGpus, WithoutAListTheDevicesAreCounted) {
+  const TemporaryFolder dev;
+  for (const char* name : {"nvidia0", "nvidia1", "nvidia10", "nvidiactl", "nvidia-uvm", "null"}) {
+    write(dev.path() / name, "");
+  }
+  EXPECT_EQ(visible_gpus(std::nullopt, dev.path()), 3U);
+  EXPECT_EQ(visible_gpus(std::nullopt, "/nonexistent"), 0U);
+}
+
+TEST(ProgramSearch, SaysWhereItLookedAndWhatItPassedOver) {
+  const TemporaryFolder folder;
+  write(folder.path() / "bin/tool", "x");
+  const std::string path = "/nonexistent:" + (folder.path() / "bin").string();
+  try {
+    (void)find_program("tool", path);
+    FAIL() << "a file that is not executable was taken";
+  } catch (const ProgramNotFound& error) {
+    EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("not executable"), std::string::npos) << error.what();
+  }
+  fs::permissions(folder.path() / "bin/tool", fs::perms::owner_all);
+  EXPECT_EQ(find_program("tool", path), (folder.path() / "bin/tool").string());
+  EXPECT_THROW((void)find_program("", path), ProgramNotFound);
+  EXPECT_THROW((void)find_program(folder.path().string(), path), ProgramNotFound);
+}
+
+TEST(RunFolder, IsTheOwnersAloneAndLatestPointsToTheNewest) {
+  const TemporaryFolder runs;
+  const RunFolder first = create_run_folder(runs.path() / "new" / "runs", "job");
+  const RunFolder second = create_run_folder(runs.path() / "new" / "runs", "job");
+  EXPECT_NE(first.id, second.id);
+  struct stat status {};
+  ASSERT_EQ(::stat(second.path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0700U);
+  EXPECT_TRUE(fs::is_directory(second.path / "log"));
+  EXPECT_EQ(fs::read_symlink(second.path.parent_path() / "latest"), second.id);
+  EXPECT_EQ(std::distance(fs::directory_iterator(second.path.parent_path()), {}), 3);
+}
+
+TEST(RunFolder, NamesThatWouldEscapeAreNone) {
+  for (const char* name : {"", ".", "..", "a/b", "latest", ".hidden"}) {
+    EXPECT_FALSE(is_run_name(name)) << name;
+  }
+  EXPECT_TRUE(is_run_name("fashion-resnet v2"));
+}
+
+TEST(RunSummary, CorrectsWhatTheTrainerWroteOnlyWhereTheJobDidNotEndWell) {
+  const TemporaryFolder folder;
+  const RunFolder run{"job", "id", folder.path()};
+  write(folder.path() / "summary.json",
+        R"({"status": "done", "exit": {"code": 0}, "steps": 12, "started": 5})");
+  const auto read = [&folder] {
+    std::ifstream file(folder.path() / "summary.json");
+    return nlohmann::json::parse(file);
+  };
+  write_summary(run, {2, 7, 9}, {});
+  EXPECT_EQ(read()["exit"]["code"], 0);
+  EXPECT_EQ(read()["started"], 5);
+  EXPECT_EQ(read()["world"], 2);
+  Outcome failed{Status::kFailed, 137, ExitSource::kWorker, Culprit{}};
+  failed.culprit->rank = 1;
+  failed.culprit->host = "h\xff";
+  write_summary(run, {2, 7, 9}, failed);
+  EXPECT_EQ(read()["status"], "failed");
+  EXPECT_EQ(read()["exit"]["code"], 137);
+  EXPECT_EQ(read()["exit"]["rank"], 1);
+  EXPECT_EQ(read()["steps"], 12);
+}
+
+TEST(RunSummary, ATornOneIsReplaced) {
+  const TemporaryFolder folder;
+  write(folder.path() / "summary.json", R"({"status": "do)");
+  write_summary({"job", "id", folder.path()}, {1, 7, 9}, {});
+  std::ifstream file(folder.path() / "summary.json");
+  EXPECT_EQ(nlohmann::json::parse(file)["status"], "done");
+}
+
+TEST(Outcome, RanksAreJoined) {
+  EXPECT_EQ(join_ranks({}), "");
+  EXPECT_EQ(join_ranks({4}), "4");
+  EXPECT_EQ(join_ranks({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8");
+}
+
+TEST(Outcome, OnlyTheLastLinesAreShown) {
+  Outcome outcome{Status::kFailed, 1, ExitSource::kWorker, Culprit{}};
+  outcome.culprit->rank = 0;
+  outcome.culprit->what = "exited with code 1";
+  for (int i = 0; i < 50; ++i) outcome.culprit->last_errors += "line " + std::to_string(i) + "\n";
+  const std::string report = failure_report(outcome, "/no/run");
+  EXPECT_EQ(report.find("line 29\n"), std::string::npos) << report;
+  EXPECT_NE(report.find("    | line 30\n"), std::string::npos) << report;
+  EXPECT_NE(report.find("    | line 49\n"), std::string::npos) << report;
+}
+
+TEST(Screen, EveryLineOfAWorkerIsPrefixed) {
+  Screen screen(LeadLines::kPrefixed);
+  EXPECT_EQ(screen.show({12, Stream::kErr, "a\n\nb\n"}), "[12] a\n[12] \n[12] b\n");
+}
+
+TEST(Screen, OtherLinesAreDrawnAboveABareLeadsProgress) {
+  Screen screen(LeadLines::kBare);
+  EXPECT_EQ(screen.show({0, Stream::kOut, "done\n"}), "done\n");
+  EXPECT_EQ(screen.show({1, Stream::kOut, "x\n"}), "[1] x\n");
+  EXPECT_EQ(screen.show({0, Stream::kOut, "\rstep 1"}), "\rstep 1");
+  EXPECT_EQ(screen.show({0, Stream::kOut, "/50"}), "/50");
+  EXPECT_EQ(screen.show({1, Stream::kOut, "x\n"}), "\r\x1b[K[1] x\nstep 1/50");
+  EXPECT_EQ(screen.say("lockstep: hm\n"), "\r\x1b[Klockstep: hm\nstep 1/50");
+  EXPECT_EQ(screen.show({0, Stream::kOut, "\n"}), "\n");
+  EXPECT_EQ(screen.show({0, Stream::kErr, "e\n"}), "[0] e\n");
+}
+
+TEST(Nearest, IsTheOneWithTheFewestEditsOrNone) {
+  const std::vector<std::string_view> names{"launch", "train", "--per-host", "-n"};
+  EXPECT_EQ(nearest("lunch", names), "launch");
+  EXPECT_EQ(nearest("--per-hots", names), "--per-host");
+  EXPECT_EQ(nearest("zzzzzz", names), std::nullopt);
+  EXPECT_EQ(nearest("", names), std::nullopt);
+}
+
+}  // namespace
+}  // namespace lockstep::launcher
