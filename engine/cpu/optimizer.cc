@@ -17,7 +17,9 @@ struct Coefficients {
   float clip, decay, rate;
   float momentum, lookahead;  // sgd: w -= rate * (direct * d + lookahead * m)
   float direct;
-  float beta1, beta2, epsilon;
+  float beta1, beta2;
+  float rest1, rest2;  // 1 - beta, not rounded before the subtraction
+  float epsilon;
   float correction1, correction2;  // adamw: 1 / (1 - beta^t), for m and for v
 };
 
@@ -53,8 +55,8 @@ LOCKSTEP_MULTIVERSION void adamw(const Coefficients& k, const UpdateRange& range
   float* __restrict v = range.state1;
   for (std::size_t i = 0; i < range.count; ++i) {
     const float d = k.clip * g[i];
-    const float moment = k.beta1 * m[i] + (1.0F - k.beta1) * d;
-    const float square = k.beta2 * v[i] + (1.0F - k.beta2) * (d * d);
+    const float moment = k.beta1 * m[i] + k.rest1 * d;
+    const float square = k.beta2 * v[i] + k.rest2 * (d * d);
     m[i] = moment;
     v[i] = square;
     const float decayed = w[i] - k.rate * k.decay * w[i];
@@ -130,15 +132,14 @@ Kernel bind_update(const Context& context, const Binding& b) {
   };
 }
 
-float correction(float beta, std::uint64_t steps) {
-  const double decayed = std::pow(static_cast<double>(beta), static_cast<double>(steps));
-  return static_cast<float>(1.0 / (1.0 - decayed));
+float correction(double beta, std::uint64_t steps) {
+  return static_cast<float>(1.0 / (1.0 - std::pow(beta, static_cast<double>(steps))));
 }
 
 }  // namespace
 
 UpdateRule update_rule(const std::string& op, const Attributes& attributes) {
-  auto real = [&](std::string_view name) { return static_cast<float>(attributes.real(name)); };
+  auto real = [&](std::string_view name) { return attributes.real(name); };
   if (op == "sgd") {
     return {.kind = UpdateRule::Kind::sgd,
             .momentum = real("momentum"),
@@ -156,14 +157,16 @@ void update_range(const UpdateRule& rule, const UpdateWords& words, const Update
   if (words.early[3] != 0) return;
   const StepState& state = *words.state;
   Coefficients k{.clip = words.late ? static_cast<float>(words.late[1]) : 1.0F,
-                 .decay = rule.weight_decay,
+                 .decay = static_cast<float>(rule.weight_decay),
                  .rate = state.learning_rate,
-                 .momentum = rule.momentum,
-                 .lookahead = rule.nesterov ? rule.momentum : 1.0F,
+                 .momentum = static_cast<float>(rule.momentum),
+                 .lookahead = rule.nesterov ? static_cast<float>(rule.momentum) : 1.0F,
                  .direct = rule.nesterov ? 1.0F : 0.0F,
-                 .beta1 = rule.beta1,
-                 .beta2 = rule.beta2,
-                 .epsilon = rule.epsilon};
+                 .beta1 = static_cast<float>(rule.beta1),
+                 .beta2 = static_cast<float>(rule.beta2),
+                 .rest1 = static_cast<float>(1 - rule.beta1),
+                 .rest2 = static_cast<float>(1 - rule.beta2),
+                 .epsilon = static_cast<float>(rule.epsilon)};
   if (rule.kind == UpdateRule::Kind::sgd) {
     sgd(k, range.weight, range.gradient, range.state0, range.count);
   } else {

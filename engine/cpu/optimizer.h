@@ -15,10 +15,10 @@ namespace lockstep::engine::cpu {
 // What an `sgd` or `adamw` node says in its attributes, once per parameter.
 struct UpdateRule {
   enum class Kind { sgd, adamw } kind = Kind::sgd;
-  float momentum = 0;
+  double momentum = 0;
   bool nesterov = false;
-  float beta1 = 0, beta2 = 0, epsilon = 0;
-  float weight_decay = 0;
+  double beta1 = 0, beta2 = 0, epsilon = 0;
+  double weight_decay = 0;
 };
 [[nodiscard]] LOCKSTEP_API UpdateRule update_rule(const std::string& op,
                                                   const Attributes& attributes);
