@@ -63,17 +63,18 @@ JobShape shape_of(const Job& job, const Datasets& datasets, int world) {
   return shape;
 }
 
-data::Loader make_loader(const Job& job, const data::Source& source,
-                         const collectives::Communicator& group, data::Mode mode) {
-  return data::Loader(source, pipeline(job, source, mode),
-                      {.seed = job.seed,
-                       .rank = group.rank(),
-                       .world = group.world(),
-                       .batch = effective_batch(job.data, group.world()),
-                       .accumulate = mode == data::Mode::training ? job.accumulate : 1,
-                       .mode = mode,
-                       .threads = job.data.threads,
-                       .prefetch = job.data.prefetch});
+std::unique_ptr<data::Loader> make_loader(const Job& job, const data::Source& source,
+                                          const collectives::Communicator& group, data::Mode mode) {
+  return std::make_unique<data::Loader>(
+      source, pipeline(job, source, mode),
+      data::LoaderOptions{.seed = job.seed,
+                          .rank = group.rank(),
+                          .world = group.world(),
+                          .batch = effective_batch(job.data, group.world()),
+                          .accumulate = mode == data::Mode::training ? job.accumulate : 1,
+                          .mode = mode,
+                          .threads = job.data.threads,
+                          .prefetch = job.data.prefetch});
 }
 
 class Trainer {
@@ -94,7 +95,7 @@ class Trainer {
     }
     parallel::add_kernels(kernels_, *group_);
     replica_.emplace(plan_->compiled, kernels_, *group_, static_cast<int>(job_.accumulate));
-    train_loader_.emplace(make_loader(job_, *datasets_.train, *group_, data::Mode::training));
+    train_loader_ = make_loader(job_, *datasets_.train, *group_, data::Mode::training);
     begin(options);
   }
 
@@ -147,8 +148,8 @@ class Trainer {
                    out_);
       if (job_.checkpoint) {
         checkpoints_.emplace(files_, checkpoint::CheckpointStore::Options{
-                                          .directory = log_->folder().checkpoints(),
-                                          .keep = static_cast<std::size_t>(job_.checkpoint->keep)});
+                                         .directory = log_->folder().checkpoints(),
+                                         .keep = static_cast<std::size_t>(job_.checkpoint->keep)});
       }
     }
     share(*replica_, *group_, point_);
@@ -299,7 +300,7 @@ class Trainer {
 
   void evaluate() {
     if (!eval_loader_) {
-      eval_loader_.emplace(make_loader(job_, *datasets_.eval, *group_, data::Mode::evaluation));
+      eval_loader_ = make_loader(job_, *datasets_.eval, *group_, data::Mode::evaluation);
     }
     eval_loader_->seek({0, 0});
     std::array<double, 3> totals{};
@@ -369,8 +370,8 @@ class Trainer {
   engine::KernelTable kernels_;
   std::optional<JobPlan> plan_;
   std::optional<Replica> replica_;
-  std::optional<data::Loader> train_loader_;
-  std::optional<data::Loader> eval_loader_;
+  std::unique_ptr<data::Loader> train_loader_;
+  std::unique_ptr<data::Loader> eval_loader_;
   std::optional<RunLog> log_;  // rank 0
   checkpoint::PosixFileSystem files_;
   std::optional<checkpoint::CheckpointStore> checkpoints_;  // rank 0

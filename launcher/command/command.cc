@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "launcher/command/nearest.h"
+
+#include "runtime/nearest.h"
 
 namespace lockstep::launcher {
 namespace {
@@ -23,7 +24,7 @@ std::string explain(const CLI::App& app, const std::string& extra) {
   if (!extra.starts_with('-')) return fmt::format("unexpected argument '{}'", extra);
   const std::string flag = extra.substr(0, extra.find('='));
   const std::vector<std::string> flags = flags_of(app);
-  const auto other = nearest(flag, {flags.begin(), flags.end()});
+  const auto other = runtime::nearest(flag, {flags.begin(), flags.end()});
   return other ? fmt::format("unknown flag '{}'; did you mean '{}'?", flag, *other)
                : fmt::format("unknown flag '{}'", flag);
 }

@@ -9,15 +9,16 @@
 #include <vector>
 
 #include "launcher/command/command.h"
-#include "launcher/command/nearest.h"
 #include "launcher/coordinator/outcome.h"
 #include "launcher/process/system_call.h"
+#include "runtime/nearest.h"
 
 namespace lockstep::launcher {
 namespace {
 
 constexpr std::array kCommands{
     Command{"launch", "start a training job, or any program, on several workers", run_launch},
+    Command{"train", "train a job as one worker", run_train},
 };
 
 std::string help() {
@@ -51,7 +52,7 @@ int run(const std::vector<std::string>& args) {
 
   std::vector<std::string_view> names{"--help", "--version"};
   for (const Command& command : kCommands) names.push_back(command.name);
-  const auto other = nearest(args[0], names);
+  const auto other = runtime::nearest(args[0], names);
   throw UsageError(fmt::format("unknown {} '{}'{}\n  `lockstep --help` shows what there is",
                                args[0].starts_with('-') ? "flag" : "command", args[0],
                                other ? fmt::format("; did you mean '{}'?", *other) : ""));

@@ -10,7 +10,6 @@
 
 #include "launcher/agent/allowed_cpus.h"
 #include "launcher/agent/worker_environment.h"
-#include "launcher/command/nearest.h"
 #include "launcher/coordinator/screen.h"
 #include "launcher/program_search.h"
 #include "launcher/run_folder.h"
