@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 
-
 #include "runtime/nearest.h"
 
 namespace lockstep::launcher {

@@ -241,13 +241,5 @@ TEST(Screen, OtherLinesAreDrawnAboveABareLeadsProgress) {
   EXPECT_EQ(screen.show({0, Stream::kErr, "e\n"}), "[0] e\n");
 }
 
-TEST(Nearest, IsTheOneWithTheFewestEditsOrNone) {
-  const std::vector<std::string_view> names{"launch", "train", "--per-host", "-n"};
-  EXPECT_EQ(nearest("lunch", names), "launch");
-  EXPECT_EQ(nearest("--per-hots", names), "--per-host");
-  EXPECT_EQ(nearest("zzzzzz", names), std::nullopt);
-  EXPECT_EQ(nearest("", names), std::nullopt);
-}
-
 }  // namespace
 }  // namespace lockstep::launcher
