@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "runtime/job_fields.h"
 #include "runtime/job_reader.h"

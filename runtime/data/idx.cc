@@ -4,8 +4,11 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "runtime/data/file_bytes.h"
 #include "runtime/data/source.h"

@@ -1,4 +1,9 @@
 // The transforms of a job, in order.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
 #include "runtime/data/transform.h"
 
 namespace lockstep::runtime::data {

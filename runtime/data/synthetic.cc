@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "runtime/data/random.h"
 #include "runtime/data/source.h"
