@@ -1,0 +1,39 @@
+# The Debian packages that Lockstep needs, and how they are installed. Sourced by the scripts beside it.
+
+build_packages=(g++ cmake ninja-build pkg-config libdnnl-dev libboost-dev libfmt-dev nlohmann-json3-dev
+                libcli11-dev libssl-dev zlib1g-dev)
+data_packages=(dataset-fashion-mnist)
+test_packages=(libgtest-dev libgmock-dev python3 python3-numpy)
+
+# Prints those of the given packages that are not installed, one a line.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || echo "$package"
+  done
+}
+
+# install_packages ASK PACKAGE...: installs what is missing. ASK is `ask` or `yes`. Fails, saying what to do, where
+# it may not install.
+install_packages() {
+  local ask=$1 missing as_root=() answer
+  shift
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]} == 0)) && return 0
+  echo "packages to install: ${missing[*]}"
+  if [[ $(id -u) != 0 ]]; then
+    if ! command -v sudo >/dev/null; then
+      echo "error: these packages are missing and this is neither root nor is there sudo; as root, run:" >&2
+      echo "  apt-get install ${missing[*]}" >&2
+      echo "or see docs/install.md for building without root" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  if [[ $ask == ask ]]; then
+    read -r -p "install them now? [y/N] " answer || answer=
+    [[ $answer == [yY]* ]] || { echo "nothing was installed" >&2; return 1; }
+  fi
+  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+}

@@ -1,0 +1,55 @@
+#!/bin/bash
+# Builds and tests. Without arguments: the unit tests, as any user.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+usage: deploy/test.sh [--cluster] [--ci] [--slow]
+  (none)     release build, tests with label unit
+  --cluster  also the tests that make hosts of network namespaces (root)
+  --ci       all but the labels slow and gpu, and the same under address, undefined and thread sanitizers
+  --slow     only the tests with label slow (fresh Debian roots; root)
+TEXT
+}
+
+mode=unit
+while (($#)); do
+  case $1 in
+    --cluster) mode=cluster ;;
+    --ci) mode=ci ;;
+    --slow) mode=slow ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "error: unknown argument '$1'" >&2; usage >&2; exit 2 ;;
+  esac
+  shift
+done
+
+cd "$(dirname "$0")/.."
+source deploy/packages.sh
+packages=("${build_packages[@]}" "${test_packages[@]}" "${data_packages[@]}")
+[[ $mode == slow ]] && packages+=(mmdebstrap debian-archive-keyring)
+install_packages yes "${packages[@]}"
+
+jobs=$(nproc)
+# build_and_test PRESET CTEST-ARGUMENTS...
+build_and_test() {
+  local preset=$1 began=$SECONDS
+  shift
+  cmake --preset "$preset" -DLOCKSTEP_TESTS=ON
+  cmake --build --preset "$preset" -j "$jobs"
+  echo "== $preset: built in $((SECONDS - began)) s"
+  began=$SECONDS
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" "$@"
+  echo "== $preset: tested in $((SECONDS - began)) s"
+}
+
+case $mode in
+  unit) build_and_test release -L unit ;;
+  cluster) build_and_test release -L 'unit|cluster' ;;
+  slow) build_and_test release -L slow ;;
+  ci)
+    build_and_test release -LE 'slow|gpu'
+    build_and_test asan -LE 'slow|gpu'
+    build_and_test tsan -LE 'slow|gpu'
+    ;;
+esac
