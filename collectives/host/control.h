@@ -54,7 +54,7 @@ struct RankState {
   std::atomic<Sequence> released;
   alignas(kCacheLine) std::atomic<std::uint32_t> wake;
   std::array<std::atomic<std::uint64_t>, kWants> wants;  // rank + 1 in the top 16 bits; 0: nothing
-  alignas(kCacheLine) std::array<char, 128> name;        // written before the segment is first used
+  alignas(kCacheLine) std::array<char, 128> name;        // written before the ranks meet again
   alignas(kCacheLine) cpu_set_t cpus;  // written before the first call is published
 };
 
@@ -64,7 +64,7 @@ class Control {
 
   Control(std::shared_ptr<Segment> segment, int rank, int world);
 
-  // How this rank is called in messages: "rank 3 (node2)". Once, before anything is published.
+  // How this rank is called in messages: "rank 3 (node2)". Once, before any rank asks for it.
   void set_name(std::string_view name);
   [[nodiscard]] std::string name_of(int rank) const;
 

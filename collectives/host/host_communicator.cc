@@ -10,7 +10,9 @@
 #include "collectives/host/membership.h"
 #include "collectives/host/moves.h"
 #include "collectives/host/queue.h"
+#include "collectives/host/socket_meeting.h"
 #include "collectives/host/thread_meeting.h"
+#include "collectives/rendezvous/store_client.h"
 
 namespace lockstep::collectives::host {
 namespace {
@@ -24,9 +26,7 @@ class HostCommunicator final : public Communicator {
         world_(membership.world),
         meeting_(std::move(membership.meeting)),
         tell_abort_(std::move(membership.tell_abort)),
-        control_(std::make_shared<Control>(
-            meeting_->exchange({"control", Control::bytes(world_), Sharing::host})[0], rank_,
-            world_)),
+        control_(make_control(membership.name)),
         scratch_(world_ == 1
                      ? Segments{}
                      : meeting_->exchange({"scratch", kPieces * kPieceBytes, Sharing::exchanged})),
@@ -34,7 +34,6 @@ class HostCommunicator final : public Communicator {
         moves_({*control_, arenas_, scratch_, rank_, world_}),
         queue_({*control_, moves_, rank_, world_, membership.deadline,
                 [this](std::string_view reason) { abort(reason); }}) {
-    control_->set_name(membership.name);
     if (membership.on_abort) {
       membership.on_abort(
           [control = control_](std::string_view reason) { control->abort(reason); });
@@ -118,6 +117,14 @@ class HostCommunicator final : public Communicator {
   CommunicationTime time() const override { return queue_.time(); }
 
  private:
+  // Before the next exchange, which ends when all have come to it: then all names can be read.
+  std::shared_ptr<Control> make_control(std::string_view name) {
+    const auto segments = meeting_->exchange({"control", Control::bytes(world_), Sharing::host});
+    auto control = std::make_shared<Control>(segments[0], rank_, world_);
+    control->set_name(name);
+    return control;
+  }
+
   // A call with the place of its buffer.
   Call prepare(Kind kind, Buffer buffer) {
     queue_.throw_if_aborted();
@@ -196,6 +203,32 @@ class HostCommunicator final : public Communicator {
 
 std::unique_ptr<Communicator> make_communicator(Membership membership) {
   return std::make_unique<HostCommunicator>(std::move(membership));
+}
+
+std::unique_ptr<Communicator> make_host_communicator(const HostOptions& given) {
+  HostOptions options = given;
+  if (options.world < 1 || options.rank < 0 || options.rank >= options.world) {
+    throw CollectiveError(fmt::format("rank {} of {}: expected 0 to the number of ranks less one",
+                                      options.rank, options.world));
+  }
+  if (options.name.empty()) options.name = fmt::format("rank {}", options.rank);
+  Membership membership{options.rank, options.world, options.deadline, options.name, {}, {}, {}};
+  if (options.world == 1) {
+    membership.meeting = make_thread_meeting(make_thread_group(1, options.deadline), 0);
+    return make_communicator(std::move(membership));
+  }
+  if (options.store == nullptr) {
+    throw CollectiveError(fmt::format(
+        "{} ranks need a store to meet in: start them with lockstep launch", options.world));
+  }
+  membership.meeting = make_socket_meeting(options);
+  membership.tell_abort = [store = options.store](std::string_view reason) {
+    store->abort(reason);
+  };
+  membership.on_abort = [store = options.store](std::function<void(std::string_view)> callback) {
+    store->on_abort(std::move(callback));
+  };
+  return make_communicator(std::move(membership));
 }
 
 std::unique_ptr<Communicator> make_thread_communicator(std::shared_ptr<ThreadGroup> group,

@@ -23,7 +23,7 @@ struct HostOptions {
   std::chrono::nanoseconds deadline = std::chrono::seconds(600);
   // Where the ranks meet. Must outlive the communicator; may be null when world is 1.
   rendezvous::StoreClient* store = nullptr;
-  std::string name;            // of this rank in messages, "rank 3 (node2)"; empty: "rank 3"
+  std::string name{};          // of this rank in messages, "rank 3 (node2)"; empty: "rank 3"
   std::string group = "host";  // one word for each communicator that is made over the same store
 };
 

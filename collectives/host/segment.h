@@ -35,6 +35,8 @@ class Segment {
   [[nodiscard]] std::byte* data() const { return memory_.data(); }
   [[nodiscard]] std::size_t size() const { return memory_.size(); }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+  // When everybody has it: the mapping stays.
+  void close_descriptor() { descriptor_ = Descriptor(); }
 
  private:
   std::span<std::byte> memory_;

@@ -13,7 +13,7 @@ class LOCKSTEP_API Descriptor {
   explicit Descriptor(int number) : number_(number) {}
   Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
+    Descriptor old(std::exchange(number_, std::exchange(other.number_, -1)));
     return *this;
   }
   Descriptor(const Descriptor&) = delete;

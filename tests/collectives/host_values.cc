@@ -71,29 +71,33 @@ T expected(ReduceOp op, int world, std::size_t i) {
   return op == ReduceOp::average ? static_cast<T>(value / static_cast<T>(world)) : value;
 }
 
-// A buffer of one rank, at a place where both alignments of the arena are tried.
+constexpr std::size_t kLargest = 1 << 20;
+
+// A buffer of one rank that takes all sizes in turn; in an arena it begins off the cache line.
 template <class T>
 class TestBuffer {
  public:
-  TestBuffer(Communicator& communicator, Where where, std::size_t count) {
+  TestBuffer(Communicator& communicator, Where where) {
     if (where == Where::arena) {
-      auto arena = communicator.allocate("test", (count + 3) * sizeof(T), Sharing::exchanged);
-      values_ = {reinterpret_cast<T*>(arena.data()) + 3, count};
+      auto arena = communicator.allocate("test", (kLargest + 3) * sizeof(T), Sharing::exchanged);
+      memory_ = {reinterpret_cast<T*>(arena.data()) + 3, kLargest};
     } else {
-      heap_.resize(count);
-      values_ = heap_;
+      heap_.resize(kLargest);
+      memory_ = heap_;
     }
   }
-  T& operator[](std::size_t i) { return values_[i]; }
-  [[nodiscard]] std::size_t size() const { return values_.size(); }
-  [[nodiscard]] Buffer buffer() const { return {values_.data(), values_.size(), type_of<T>()}; }
+  void resize(std::size_t count) { size_ = count; }
+  T& operator[](std::size_t i) { return memory_[i]; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] Buffer buffer() const { return {memory_.data(), size_, type_of<T>()}; }
   void fill(int rank) {
-    for (std::size_t i = 0; i < size(); ++i) values_[i] = element<T>(rank, i);
+    for (std::size_t i = 0; i < size(); ++i) memory_[i] = element<T>(rank, i);
   }
 
  private:
   std::vector<T> heap_;
-  std::span<T> values_;
+  std::span<T> memory_;
+  std::size_t size_ = 0;
 };
 
 // The first wrong element as text; empty for none. One gtest assertion an element would take
@@ -130,10 +134,12 @@ class HostValues : public testing::TestWithParam<std::tuple<int, Where>> {
 TEST_P(HostValues, AllReduceGivesEveryRankTheWholeResult) {
   each_type([&]<class T>(T) {
     on_ranks([&](Communicator& c) {
+      TestBuffer<T> values(c, where());
       for (const auto op : {ReduceOp::sum, ReduceOp::max, ReduceOp::min, ReduceOp::average}) {
         if (op == ReduceOp::average && type_of<T>() == DType::u8) continue;
         for (const std::size_t count : kSizes) {
-          TestBuffer<T> values(c, where(), count);
+          if (count == kLargest && op != ReduceOp::sum) continue;
+          values.resize(count);
           values.fill(c.rank());
           c.stream().wait(c.all_reduce(values.buffer(), op));
           EXPECT_EQ(first_wrong(values, {0, count},
@@ -149,8 +155,9 @@ TEST_P(HostValues, AllReduceGivesEveryRankTheWholeResult) {
 TEST_P(HostValues, ReduceScatterHandsEachElementOfTheSliceToTheConsumerOnce) {
   each_type([&]<class T>(T) {
     on_ranks([&](Communicator& c) {
+      TestBuffer<T> values(c, where());
       for (const std::size_t count : kSizes) {
-        TestBuffer<T> values(c, where(), count);
+        values.resize(count);
         values.fill(c.rank());
         const Slice own = slice_of(count, c.rank(), c.world());
         std::size_t next = own.begin;
@@ -181,8 +188,10 @@ TEST_P(HostValues, ReduceScatterHandsEachElementOfTheSliceToTheConsumerOnce) {
 TEST_P(HostValues, AllGatherSpreadsWhatTheProducersWrote) {
   each_type([&]<class T>(T) {
     on_ranks([&](Communicator& c) {
+      TestBuffer<T> values(c, where());
       for (const std::size_t count : kSizes) {
-        TestBuffer<T> values(c, where(), count);
+        values.resize(count);
+        values.fill(c.rank() + 4);
         const Slice own = slice_of(count, c.rank(), c.world());
         std::size_t next = own.begin;
         const auto producer = [&](std::size_t begin, std::size_t end) {
@@ -203,9 +212,11 @@ TEST_P(HostValues, AllGatherSpreadsWhatTheProducersWrote) {
 TEST_P(HostValues, BroadcastGivesEveryRankTheRootsElements) {
   each_type([&]<class T>(T) {
     on_ranks([&](Communicator& c) {
+      TestBuffer<T> values(c, where());
       for (const std::size_t count : kSizes) {
-        TestBuffer<T> values(c, where(), count);
+        values.resize(count);
         for (int root = 0; root < c.world(); ++root) {
+          if (count == kLargest && root != c.world() - 1) continue;
           values.fill(c.rank());
           c.stream().wait(c.broadcast(values.buffer(), root));
           EXPECT_EQ(
@@ -222,11 +233,14 @@ TEST_P(HostValues, AllToAllTransposesTheBlocks) {
   each_type([&]<class T>(T) {
     on_ranks([&](Communicator& c) {
       const auto world = static_cast<std::size_t>(c.world());
+      TestBuffer<T> send(c, where());
+      TestBuffer<T> receive(c, where());
       for (const std::size_t size : kSizes) {
         const std::size_t block = size / world;
-        TestBuffer<T> send(c, where(), block * world);
-        TestBuffer<T> receive(c, where(), block * world);
+        send.resize(block * world);
+        receive.resize(block * world);
         send.fill(c.rank());
+        receive.fill(c.rank() + 1);
         c.stream().wait(c.all_to_all(send.buffer(), receive.buffer()));
         EXPECT_EQ(first_wrong(receive, {0, block * world},
                               [&](std::size_t i) {
@@ -251,9 +265,11 @@ TEST_P(HostValues, SumsAreMadeInTheOrderOfTheRanks) {
                : 1.0F / static_cast<float>(rank * 3 + 1) + 13.0F * static_cast<float>(i % 97);
   };
   on_ranks([&](Communicator& c) {
+    TestBuffer<float> all(c, where());
+    TestBuffer<float> scattered(c, where());
     for (const std::size_t count : kSizes) {
-      TestBuffer<float> all(c, where(), count);
-      TestBuffer<float> scattered(c, where(), count);
+      all.resize(count);
+      scattered.resize(count);
       for (std::size_t i = 0; i < count; ++i) all[i] = scattered[i] = value(c.rank(), i);
       const auto in_order = [&](std::size_t i) {
         float sum = value(0, i);
