@@ -1,0 +1,43 @@
+// The ranks of one host: they share memory, and each reduces its slice with its own thread.
+//
+// A call starts when every rank has made it, and moves on whenever a rank is within one of its
+// calls, progress() or wait(). A rank that waits spins for a moment where every rank has a
+// processor, and then sleeps.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "collectives/communicator.h"
+
+namespace lockstep::collectives::rendezvous {
+class StoreClient;
+}
+
+namespace lockstep::collectives::host {
+
+struct HostOptions {
+  int rank = 0;
+  int world = 1;
+  std::chrono::nanoseconds deadline = std::chrono::seconds(600);
+  // Where the ranks meet. Must outlive the communicator; may be null when world is 1.
+  rendezvous::StoreClient* store = nullptr;
+  std::string name{};          // of this rank in messages, "rank 3 (node2)"; empty: "rank 3"
+  std::string group = "host";  // one word for each communicator that is made over the same store
+};
+
+// Collective: all ranks call it. Errors: CollectiveError naming the ranks that did not come within
+// the deadline.
+[[nodiscard]] LOCKSTEP_API std::unique_ptr<Communicator> make_host_communicator(
+    const HostOptions& options);
+
+// For ranks that are threads of one process: each makes its own communicator from the group, in any
+// order. No store, no descriptor.
+class ThreadGroup;
+[[nodiscard]] LOCKSTEP_API std::shared_ptr<ThreadGroup> make_thread_group(
+    int world, std::chrono::nanoseconds deadline = std::chrono::seconds(600));
+[[nodiscard]] LOCKSTEP_API std::unique_ptr<Communicator> make_thread_communicator(
+    std::shared_ptr<ThreadGroup> group, int rank);
+
+}  // namespace lockstep::collectives::host
