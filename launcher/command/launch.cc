@@ -229,7 +229,7 @@ int run_launch(const std::vector<std::string>& args) {
   const Signals signals{SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
   try {
     const RunFolder folder = create_run_folder(options.runs, task.name);
-    const StoreHost store;
+    const StoreHost store(workers, launch.plan.job.generation);
     launch.plan.job.run_id = folder.id;
     launch.plan.job.run_folder = folder.path;
     launch.plan.job.store_address = store.address();

@@ -81,7 +81,7 @@ TEST(Launch, WorkersHaveNoInputAndNothingOpenButTheSecret) {
     const std::string secret = seen["environment"]["LOCKSTEP_SECRET_FD"];
     EXPECT_EQ(seen["stdin"], "/dev/null");
     EXPECT_EQ(seen["open"], nlohmann::json::array({std::stoi(secret)}));
-    EXPECT_GE(seen["secret_bytes"], 16);
+    EXPECT_EQ(seen["secret_bytes"], 32);
     EXPECT_EQ(seen["secret_writable"], false);
     EXPECT_EQ(seen["group_leader"], true);
     EXPECT_EQ(seen["masked"], nlohmann::json::array());
@@ -114,6 +114,11 @@ TEST(Launch, TheEnvironmentArrivesByteForByte) {
   for (const std::string& entry : odd) {
     EXPECT_NE(environment.find(end + entry + end), std::string::npos) << entry.substr(0, 80);
   }
+}
+
+TEST(Launch, WorkersMeetInTheStoreThatTheirEnvironmentNames) {
+  Launched job({.args = launch({"-n", "3"}, {"--", LOCKSTEP_STORE_WORKER})});
+  EXPECT_EQ(job.wait(), 0) << job.err();
 }
 
 TEST(Launch, RankZeroCanListenOnTheMasterPortAndLaunchesDoNotCollide) {

@@ -91,7 +91,10 @@ def fail():
 
 def chorus():
     """Rank 1 fails; when it is dead all others fail for that reason."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    leave(f"ready{RANK}", b"")
     if RANK == 1:
+        wait_for(lambda: all(os.path.exists(f"ready{rank}") for rank in range(WORLD)))
         leave("culprit", str(os.getpid()).encode())
         print("Traceback: the real cause", file=sys.stderr)
         os._exit(7)
