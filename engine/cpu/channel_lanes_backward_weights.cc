@@ -103,11 +103,10 @@ void add_images(const ConvolutionShape& s, const Images& images, float* sums) {
 using AddImages = void (*)(const ConvolutionShape&, const Images&, float*);
 
 AddImages add_images_of(const ConvolutionShape& s) {
-  constexpr AddImages kThree[] = {add_images<3, 1>, add_images<3, 2>, add_images<3, 3>,
-                                  add_images<3, 4>, add_images<3, 5>, add_images<3, 6>};
-  constexpr AddImages kFive[] = {add_images<5, 1>, add_images<5, 2>, add_images<5, 3>,
-                                 add_images<5, 4>, add_images<5, 5>, add_images<5, 6>};
-  return (s.kernel_h == 3 ? kThree : kFive)[s.inputs - 1];
+  const bool three = s.kernel_h == 3;
+  if (s.inputs == 1) return three ? add_images<3, 1> : add_images<5, 1>;
+  if (s.inputs == 3) return three ? add_images<3, 3> : add_images<5, 3>;
+  return three ? add_images<3, 6> : add_images<5, 6>;
 }
 
 }  // namespace

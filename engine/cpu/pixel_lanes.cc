@@ -85,19 +85,18 @@ struct Interleave {
 struct Segment {
   const float* corner;      // first input of the first output, in the first plane
   std::int64_t plane, row;  // floats from one to the next
-  std::int64_t inputs;
   const float* weights;
   float* y;
   std::int64_t pixels;
 };
 
 // Up to 16 * Vectors pixels of one row.
-template <int Kernel, int Vectors>
+template <int Kernel, int Inputs, int Vectors>
 [[gnu::always_inline]] inline void convolve_segment(const Segment& s,
                                                     const Interleave& interleave) {
   __m512 sums[Vectors][6];
   const float* w = s.weights;
-  const float* bias = w + Kernel * Kernel * s.inputs * kTap;
+  const float* bias = w + Kernel * Kernel * Inputs * kTap;
 #pragma GCC unroll 6
   for (int o = 0; o < 6; ++o) {
 #pragma GCC unroll 2
@@ -105,7 +104,7 @@ template <int Kernel, int Vectors>
   }
   for (int ky = 0; ky < Kernel; ++ky) {
     const float* from = s.corner + ky * s.row;
-    for (std::int64_t i = 0; i < s.inputs; ++i, from += s.plane) {
+    for (int i = 0; i < Inputs; ++i, from += s.plane) {
 #pragma GCC unroll 5
       for (int kx = 0; kx < Kernel; ++kx, w += kTap) {
         __m512 x[Vectors];
@@ -128,7 +127,7 @@ template <int Kernel, int Vectors>
   }
 }
 
-template <int Kernel>
+template <int Kernel, int Inputs>
 void convolve_image(const ConvolutionShape& s, const float* planes, const float* weights,
                     float* y) {
   const Planes p = planes_of(s);
@@ -138,17 +137,26 @@ void convolve_image(const ConvolutionShape& s, const float* planes, const float*
       const Segment segment{.corner = planes + row * p.row + column,
                             .plane = p.plane(),
                             .row = p.row,
-                            .inputs = s.inputs,
                             .weights = weights,
                             .y = y + (row * s.out_width + column) * kPlaneOutputs,
                             .pixels = std::min<std::int64_t>(32, s.out_width - column)};
       if (segment.pixels > 16) {
-        convolve_segment<Kernel, 2>(segment, interleave);
+        convolve_segment<Kernel, Inputs, 2>(segment, interleave);
       } else {
-        convolve_segment<Kernel, 1>(segment, interleave);
+        convolve_segment<Kernel, Inputs, 1>(segment, interleave);
       }
     }
   }
+}
+
+using ConvolveImage = void (*)(const ConvolutionShape&, const float*, const float*, float*);
+
+ConvolveImage convolve_image_of(const ConvolutionShape& s) {
+  constexpr ConvolveImage kThree[] = {convolve_image<3, 1>, convolve_image<3, 2>,
+                                      convolve_image<3, 3>, convolve_image<3, 4>};
+  constexpr ConvolveImage kFive[] = {convolve_image<5, 1>, convolve_image<5, 2>,
+                                     convolve_image<5, 3>, convolve_image<5, 4>};
+  return (s.kernel_h == 3 ? kThree : kFive)[s.inputs - 1];
 }
 
 }  // namespace
@@ -166,6 +174,7 @@ Kernel pixel_lanes(const Context& context, const SmallConvolution& c, std::byte*
     const ConvolutionShape& s = c.shape;
     const Planes p = planes_of(s);
     arrange_weights(c, weights);
+    const ConvolveImage convolve = convolve_image_of(s);
     for_pieces(threads, image_pieces(s), [&](std::int64_t piece) {
       float* planes = scratch + piece * s.inputs * p.plane();
       std::fill(planes, planes + s.inputs * p.plane(), 0.0F);
@@ -173,7 +182,6 @@ Kernel pixel_lanes(const Context& context, const SmallConvolution& c, std::byte*
       for (std::int64_t n = images.begin; n < images.end; ++n) {
         fill_planes(s, p, c.x + n * s.height * s.width * s.inputs, planes);
         float* y = c.y + n * s.out_height * s.out_width * s.outputs;
-        const auto convolve = s.kernel_h == 3 ? convolve_image<3> : convolve_image<5>;
         convolve(s, planes, weights, y);
       }
     });

@@ -69,7 +69,7 @@ struct SmallConvolutionBackwardData {
     const Context& context, const SmallConvolutionBackwardWeights& convolution,
     std::byte* workspace);
 
-// 1 to 6 channels to 16: lanes are output channels.
+// 1, 3 or 6 channels to 16: lanes are output channels.
 [[nodiscard]] bool channel_lanes_fit(const ConvolutionShape& shape);
 [[nodiscard]] std::size_t channel_lanes_workspace(const ConvolutionShape& shape);
 [[nodiscard]] Kernel channel_lanes(const Context& context, const SmallConvolution& convolution,
