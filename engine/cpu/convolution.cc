@@ -1,9 +1,11 @@
-// Convolutions by oneDNN, which chooses the layout of its weights; those of 1x1 and stride 1 are
-// matrix products over pixels and take weights as they are.
+// Convolutions of 1x1 and stride 1 are matrix products over pixels, those with few channels have
+// kernels of their own (small_convolution.h); both take weights as they are. oneDNN does the others
+// and chooses the layout of its weights.
 #include "engine/cpu/convolution_shape.h"
 #include "engine/cpu/families.h"
 #include "engine/cpu/onednn.h"
 #include "engine/cpu/product.h"
+#include "engine/cpu/small_convolution.h"
 #include "engine/cpu/threads.h"
 
 namespace lockstep::engine::cpu {
@@ -61,6 +63,7 @@ OperandWishes product_wishes(const Context& context, const ConvolutionShape& sha
 OperandWishes forward_wishes(const Context& context, const Graph& graph, const Node& node) {
   const ConvolutionShape shape = forward_shape(graph, node);
   if (is_product(shape)) return product_wishes(context, shape);
+  if (const auto bytes = small_forward_workspace(context, shape)) return {.workspace = *bytes};
   use_threads(context.threads);
   return onednn::call("convolution " + node.name, [&] {
     onednn::Device& device = *context.device;
@@ -75,6 +78,8 @@ OperandWishes backward_weights_wishes(const Context& context, const Graph& graph
                                       const Node& node) {
   const ConvolutionShape shape = backward_weights_shape(graph, node);
   if (is_product(shape)) return product_wishes(context, shape);
+  if (const auto bytes = small_backward_weights_workspace(context, shape))
+    return {.workspace = *bytes};
   use_threads(context.threads);
   return onednn::call("convolution " + node.name, [&] {
     onednn::Device& device = *context.device;
@@ -90,6 +95,8 @@ OperandWishes backward_weights_wishes(const Context& context, const Graph& graph
 OperandWishes backward_data_wishes(const Context& context, const Graph& graph, const Node& node) {
   const ConvolutionShape shape = backward_data_shape(graph, node);
   if (is_product(shape)) return product_wishes(context, shape);
+  if (const auto bytes = small_backward_data_workspace(context, shape))
+    return {.workspace = *bytes};
   use_threads(context.threads);
   return onednn::call("convolution " + node.name, [&] {
     onednn::Device& device = *context.device;
@@ -109,6 +116,15 @@ Kernel bind_forward(const Context& context, const Binding& b) {
                             .b = b.in<float>(2),
                             .y = b.out<float>(0)},
                            b.workspace, b.node.name);
+  }
+  if (small_forward_workspace(context, shape)) {
+    return small_forward(context,
+                         {.shape = shape,
+                          .x = b.in<float>(0),
+                          .w = b.in<float>(1),
+                          .b = b.in<float>(2),
+                          .y = b.out<float>(0)},
+                         b.workspace);
   }
   use_threads(context.threads);
   return onednn::call("convolution " + b.node.name, [&] {
@@ -138,6 +154,15 @@ Kernel bind_backward_weights(const Context& context, const Binding& b) {
                                      .db = bias ? b.out<float>(1) : nullptr},
                                     b.workspace, b.node.name);
   }
+  if (small_backward_weights_workspace(context, shape)) {
+    return small_backward_weights(context,
+                                  {.shape = shape,
+                                   .x = b.in<float>(0),
+                                   .dy = b.in<float>(1),
+                                   .dw = b.out<float>(0),
+                                   .db = bias ? b.out<float>(1) : nullptr},
+                                  b.workspace);
+  }
   use_threads(context.threads);
   return onednn::call("convolution " + b.node.name, [&] {
     const onednn::Device& device = *context.device;
@@ -163,6 +188,11 @@ Kernel bind_backward_data(const Context& context, const Binding& b) {
                                   .dy = b.in<float>(1),
                                   .dx = b.out<float>(0)},
                                  b.workspace, b.node.name);
+  }
+  if (small_backward_data_workspace(context, shape)) {
+    return small_backward_data(
+        context, {.shape = shape, .w = b.in<float>(0), .dy = b.in<float>(1), .dx = b.out<float>(0)},
+        b.workspace);
   }
   use_threads(context.threads);
   return onednn::call("convolution " + b.node.name, [&] {

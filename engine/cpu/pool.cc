@@ -7,6 +7,7 @@
 
 #include "engine/cpu/families.h"
 #include "engine/cpu/multiversion.h"
+#include "engine/cpu/pool_rows.h"
 #include "engine/cpu/pool_shape.h"
 #include "engine/cpu/threads.h"
 
@@ -56,26 +57,33 @@ LOCKSTEP_MULTIVERSION void max_pool_backward_row(const PoolShape& s, const float
 
 Kernel bind_max_pool(const Context& context, const Binding& b) {
   const PoolShape s = pool_shape(b.input(0).shape, b.output(0).shape, b.node.attributes);
-  return [context, s, x = b.in<float>(0), y = b.out<float>(0), index = b.out<std::uint8_t>(1)] {
+  const PoolRow hand_written = pool_row(context.isa, s);
+  const PoolRow row_of = hand_written ? hand_written : max_pool_row;
+  return [context, s, row_of, x = b.in<float>(0), y = b.out<float>(0),
+          index = b.out<std::uint8_t>(1)] {
     for_pieces(context.threads, s.images * s.out_height, [&](std::int64_t i) {
       const std::int64_t n = i / s.out_height, row = i % s.out_height;
       const std::int64_t to = i * s.out_width * s.channels;
-      max_pool_row(s, x + (n * s.height + row * s.stride) * s.width * s.channels, y + to,
-                   index + to);
+      row_of(s, x + (n * s.height + row * s.stride) * s.width * s.channels, y + to, index + to);
     });
   };
 }
 
 Kernel bind_max_pool_backward(const Context& context, const Binding& b) {
   const PoolShape s = pool_shape(b.output(0).shape, b.input(0).shape, b.node.attributes);
-  return [context, s, dy = b.in<float>(0), index = b.in<std::uint8_t>(1), dx = b.out<float>(0)] {
+  const PoolBackwardRow row_of = pool_backward_row(context.isa, s);
+  return [context, s, row_of, dy = b.in<float>(0), index = b.in<std::uint8_t>(1),
+          dx = b.out<float>(0)] {
     for_pieces(context.threads, s.images * s.out_height, [&](std::int64_t i) {
       const std::int64_t n = i / s.out_height, row = i % s.out_height;
       const std::int64_t from = i * s.out_width * s.channels;
       const std::int64_t first = row * s.stride;
       const std::int64_t rows = (row + 1 == s.out_height ? s.height : first + s.stride) - first;
-      max_pool_backward_row(s, dy + from, index + from,
-                            dx + (n * s.height + first) * s.width * s.channels, rows);
+      float* to = dx + (n * s.height + first) * s.width * s.channels;
+      if (!row_of) return max_pool_backward_row(s, dy + from, index + from, to, rows);
+      row_of(s, dy + from, index + from, to);
+      const std::int64_t row_elements = s.width * s.channels;  // rows that no window covers
+      std::fill(to + s.size * row_elements, to + rows * row_elements, 0.0F);
     });
   };
 }
