@@ -27,10 +27,10 @@ AgentMachine::Actions AgentMachine::coordinator_lost(Time now) {
   alone_ = true;
   Actions actions{DiscardOutput{}};
   if (phase_ == Phase::kGone) {
-    actions.push_back(Exit{});
+    actions.emplace_back(Exit{});
     return actions;
   }
-  for (Action& action : begin_kill(now)) actions.push_back(std::move(action));
+  for (Action& action : begin_kill(now)) actions.emplace_back(std::move(action));
   return actions;
 }
 
@@ -53,12 +53,12 @@ AgentMachine::Actions AgentMachine::worker_ended(std::uint32_t rank, Ending endi
 
 void AgentMachine::leave(Actions& actions, Time now) {
   if (phase_ == Phase::kKilling) {
-    actions.push_back(Sweep{SIGKILL});
+    actions.emplace_back(Sweep{SIGKILL});
     return;
   }
   if (phase_ == Phase::kRunning) kill_at_ = now + kLeftoverGrace;
   phase_ = Phase::kLeaving;
-  actions.push_back(Sweep{SIGTERM});
+  actions.emplace_back(Sweep{SIGTERM});
 }
 
 AgentMachine::Actions AgentMachine::begin_stop(Time grace, Time now) {
@@ -84,7 +84,7 @@ AgentMachine::Actions AgentMachine::swept(std::size_t living, Time now) {
   if (phase_ == Phase::kGone || phase_ == Phase::kWaiting) return actions;
   const bool hopeless = phase_ == Phase::kKilling && now >= give_up_at_;
   if (hopeless && living > 0) {
-    actions.push_back(Send{Note{fmt::format(
+    actions.emplace_back(Send{Note{fmt::format(
         "{} processes of the job do not end although they were killed: they hang in the kernel, "
         "on a lost file system or device perhaps",
         living)}});
@@ -101,9 +101,9 @@ void AgentMachine::finish(Actions& actions) {
   phase_ = Phase::kGone;
   kill_at_.reset();
   sweep_at_.reset();
-  actions.push_back(Send{Gone{}});
-  if (drained_) actions.push_back(Send{Drained{}});
-  if (drained_ || alone_) actions.push_back(Exit{});
+  actions.emplace_back(Send{Gone{}});
+  if (drained_) actions.emplace_back(Send{Drained{}});
+  if (drained_ || alone_) actions.emplace_back(Exit{});
 }
 
 AgentMachine::Actions AgentMachine::output_drained() {

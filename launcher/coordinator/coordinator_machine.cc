@@ -63,7 +63,7 @@ CoordinatorMachine::Actions CoordinatorMachine::received(std::size_t host, Messa
     }
   } else if (const auto* started = std::get_if<Started>(&message)) {
     workers_.at(started->rank).pid = started->pid;
-    actions.push_back(
+    actions.emplace_back(
         Say{fmt::format("rank {} runs on {} as pid {}", started->rank, from.name, started->pid),
             Level::kVerbose});
   } else if (auto* not_started = std::get_if<NotStarted>(&message)) {
@@ -72,11 +72,11 @@ CoordinatorMachine::Actions CoordinatorMachine::received(std::size_t host, Messa
     fail({0, std::move(culprit), kExitNotStarted, ExitSource::kLauncher}, actions, now);
   } else if (auto* output = std::get_if<Output>(&message)) {
     remember_errors(*output);
-    actions.push_back(Show{host, std::move(*output)});
+    actions.emplace_back(Show{host, std::move(*output)});
   } else if (const auto* ended = std::get_if<Ended>(&message)) {
     record_end(*ended, actions, now);
   } else if (const auto* note = std::get_if<Note>(&message)) {
-    actions.push_back(Say{fmt::format("{}: {}", from.name, note->text)});
+    actions.emplace_back(Say{fmt::format("{}: {}", from.name, note->text)});
   } else if (std::holds_alternative<Gone>(message)) {
     from.gone = true;
     check_end(actions, now);
@@ -97,14 +97,14 @@ void CoordinatorMachine::start_if_all_ready(Actions& actions) {
     job.host_rank = static_cast<std::uint32_t>(h);
     job.hosts = static_cast<std::uint32_t>(hosts_.size());
     job.master_port = hosts_[0].port;
-    actions.push_back(
+    actions.emplace_back(
         Say{fmt::format("host {} ({}): ranks {} to {}, agent pid {}, interface {}, "
                         "MASTER_ADDR {} MASTER_PORT {}, store {}",
                         h, hosts_[h].name, job.first_rank, job.first_rank + job.local_world - 1,
                         hosts_[h].agent_pid, job.interface, job.master_address, job.master_port,
                         job.store_address),
             Level::kVerbose});
-    actions.push_back(SendTo{h, Start{std::move(job)}});
+    actions.emplace_back(SendTo{h, Start{std::move(job)}});
   }
 }
 
@@ -136,7 +136,7 @@ void CoordinatorMachine::stop_all(std::chrono::milliseconds grace, std::chrono::
   stopping_ = true;
   deadline_ = std::min(deadline_.value_or(Time::max()), now + grace + slack);
   for (std::size_t h = 0; h < hosts_.size(); ++h) {
-    if (!hosts_[h].gone) actions.push_back(SendTo{h, Stop{grace.count()}});
+    if (!hosts_[h].gone) actions.emplace_back(SendTo{h, Stop{grace.count()}});
   }
 }
 
@@ -148,7 +148,7 @@ CoordinatorMachine::Actions CoordinatorMachine::agent_lost(std::size_t host, int
   if (from.drained) return actions;
   const bool finishing = stopping_ && from.gone;
   from.gone = from.drained = true;
-  actions.push_back(Sweep{});
+  actions.emplace_back(Sweep{});
   // What we ended ourselves, or had nothing left to do, is no failure of its own.
   if (!finishing && !interrupted_ && failures_.empty()) {
     Culprit culprit{{}, from.name, from.agent_pid, why, {}, {}, {}};
@@ -167,14 +167,14 @@ CoordinatorMachine::Actions CoordinatorMachine::interrupted(const std::string& b
   }
   if (stopping_) {
     for (std::size_t h = 0; h < hosts_.size(); ++h) {
-      if (!hosts_[h].gone) actions.push_back(SendTo{h, Kill{}});
+      if (!hosts_[h].gone) actions.emplace_back(SendTo{h, Kill{}});
     }
     deadline_ = std::min(deadline_.value_or(Time::max()), now + kInterruptSlack);
     return actions;
   }
   interrupted_ = true;
-  actions.push_back(Say{fmt::format("{}: ending {} worker{} (once more kills them at once)", by,
-                                    workers_.size(), workers_.size() == 1 ? "" : "s")});
+  actions.emplace_back(Say{fmt::format("{}: ending {} worker{} (once more kills them at once)", by,
+                                       workers_.size(), workers_.size() == 1 ? "" : "s")});
   stop_all(std::min(plan_.grace, kInterruptGrace), kInterruptSlack, actions, now);
   return actions;
 }
@@ -184,7 +184,7 @@ void CoordinatorMachine::check_end(Actions& actions, Time now) {
   if (all(&Host::drained)) {
     finished_ = true;
     deadline_.reset();
-    actions.push_back(Finish{});
+    actions.emplace_back(Finish{});
   } else if (interrupted_) {
     deadline_ = now + kLastOutput;
   } else {
@@ -198,10 +198,10 @@ CoordinatorMachine::Actions CoordinatorMachine::time_passed(Time now) {
   deadline_.reset();
   for (std::size_t h = 0; h < hosts_.size(); ++h) {
     if (!hosts_[h].gone) {
-      actions.push_back(Say{fmt::format("the agent on {} (pid {}) does not answer and is killed",
-                                        hosts_[h].name, hosts_[h].agent_pid)});
-      actions.push_back(EndAgent{h});
-      actions.push_back(Sweep{});
+      actions.emplace_back(Say{fmt::format("the agent on {} (pid {}) does not answer and is killed",
+                                           hosts_[h].name, hosts_[h].agent_pid)});
+      actions.emplace_back(EndAgent{h});
+      actions.emplace_back(Sweep{});
     }
     hosts_[h].gone = hosts_[h].drained = true;
   }
