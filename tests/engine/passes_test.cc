@@ -43,7 +43,7 @@ Graph training(const ModelFunction& model, MicroStep micro_step = MicroStep::who
 TEST(Build, WritesDownTheModelAndItsLoss) {
   EXPECT_EQ(
       training(small_net()).dump(),
-      "advance: advance_state(state, global_weight) -> advance.state u8[88] = state\n"
+      "advance: advance_state(state, global_weight) -> advance.state u8[72] = state\n"
       "conv: conv2d(images, conv.weight, conv.bias) pad=1 stride=1 -> conv.out f32[2x4x4x4]\n"
       "relu1: relu(conv.out) -> relu1.out f32[2x4x4x4]\n"
       "pool: max_pool(relu1.out) size=2 stride=2 -> pool.out f32[2x2x2x4], pool.index u8[2x2x2x4]\n"
@@ -71,7 +71,7 @@ TEST(Build, NamesTheLayerWhoseShapesDoNotFit) {
 
 TEST(Fuse, MovesReluBehindThePoolAndIntoTheLinearLayer) {
   EXPECT_EQ(fuse(training(small_net()), ops()).dump(),
-            "advance: advance_state(state, global_weight) -> advance.state u8[88] = state\n"
+            "advance: advance_state(state, global_weight) -> advance.state u8[72] = state\n"
             "conv: conv2d(images, conv.weight, conv.bias) pad=1 stride=1 -> conv.out f32[2x4x4x4]\n"
             "pool: max_pool(conv.out) relu=1 size=2 stride=2 -> pool.out f32[2x2x2x4], pool.index "
             "u8[2x2x2x4]\n"

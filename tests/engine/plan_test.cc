@@ -1,4 +1,5 @@
 // Places, events and the verifier on small graphs whose plan can be worked out by hand.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +40,7 @@ Graph chain(std::initializer_list<StreamKind> streams) {
   Graph graph;
   ValueId x = value(graph, "x", 100, Role::input);
   int number = 0;
-  for (StreamKind stream : streams) x = add(graph, "n" + std::to_string(number++), x, x, stream);
+  for (StreamKind stream : streams) x = add(graph, fmt::format("n{}", number++), x, x, stream);
   graph.set_result("end", x);
   return graph;
 }
