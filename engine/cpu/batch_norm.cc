@@ -2,20 +2,14 @@
 // and have no gradient. Statistics are double; the rest is float.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 
+#include "engine/cpu/batch_norm_loops.h"
 #include "engine/cpu/families.h"
-#include "engine/cpu/multiversion.h"
 #include "engine/cpu/threads.h"
 
 namespace lockstep::engine::cpu {
 namespace {
 
-struct Images {
-  std::int64_t count, pixels, channels;
-  [[nodiscard]] std::int64_t elements() const { return pixels * channels; }
-};
 Images images_of(const Shape& x) {
   return {x[0], x[1] * x[2], x[3]};
 }
@@ -33,45 +27,6 @@ std::size_t partial_sums_bytes(const Images& images) {
   return static_cast<std::size_t>(pieces_of(images) * 2 * images.channels) * sizeof(double);
 }
 
-// Eight channels at a time: their sums stay in registers. Written as vectors, since GCC leaves the
-// plain loops scalar or branches in them, at 20 times the cost.
-constexpr std::int64_t kBlock = 8;
-using Floats [[gnu::vector_size(kBlock * sizeof(float))]] = float;
-using Doubles [[gnu::vector_size(kBlock * sizeof(double))]] = double;
-
-// One image: sums, then sums of squares.
-LOCKSTEP_MULTIVERSION void add_squares(const float* x, const Images& s, double* sums) {
-  double* squares = sums + s.channels;
-  std::int64_t c = 0;
-  for (; c + kBlock <= s.channels; c += kBlock) {
-    Doubles sum{}, square{};
-    for (std::int64_t p = 0; p < s.pixels; ++p) {
-      Floats values;
-      std::memcpy(&values, x + p * s.channels + c, sizeof values);
-      const Doubles v = __builtin_convertvector(values, Doubles);
-      sum += v;
-      square += v * v;
-    }
-    for (std::int64_t i = 0; i < kBlock; ++i) sums[c + i] += sum[i], squares[c + i] += square[i];
-  }
-  for (; c < s.channels; ++c) {
-    double sum = 0, square = 0;
-    for (std::int64_t p = 0; p < s.pixels; ++p) {
-      const double v = static_cast<double>(x[p * s.channels + c]);
-      sum += v;
-      square += v * v;
-    }
-    sums[c] += sum;
-    squares[c] += square;
-  }
-}
-
-// What a channel's normalisation needs: y = (x - mean) * scale + shift.
-struct Tables {
-  float* mean;
-  float* scale;
-  float* shift;
-};
 Tables tables_in(std::byte* workspace, std::int64_t channels) {
   float* begin = reinterpret_cast<float*>(workspace);
   return {begin, begin + channels, begin + 2 * channels};
@@ -88,37 +43,6 @@ Moments moments_of(const double* statistics, std::int64_t channels, std::int64_t
   if (count <= 0) return {0, 0};
   const double mean = statistics[c] / count;
   return {mean, std::max(0.0, statistics[channels + c] / count - mean * mean)};
-}
-
-struct Normalisation {
-  Images images;
-  const float* x;
-  const float* residual;  // may be absent
-  float* y;
-  bool relu;
-};
-
-// One image, `at` elements from the first.
-LOCKSTEP_MULTIVERSION void normalise_image(const Normalisation& n, const Tables& t,
-                                           std::int64_t at) {
-  const std::int64_t channels = n.images.channels;
-  const float floor = n.relu ? 0.0F : -std::numeric_limits<float>::infinity();
-  for (std::int64_t p = 0; p < n.images.pixels; ++p, at += channels) {
-    const float* __restrict x = n.x + at;
-    float* __restrict y = n.y + at;
-    if (n.residual) {
-      const float* __restrict residual = n.residual + at;
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const float v = (x[c] - t.mean[c]) * t.scale[c] + t.shift[c] + residual[c];
-        y[c] = floor > v ? floor : v;
-      }
-    } else {
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const float v = (x[c] - t.mean[c]) * t.scale[c] + t.shift[c];
-        y[c] = floor > v ? floor : v;
-      }
-    }
-  }
 }
 
 Kernel bind_statistics(const Context& context, const Binding& b) {
@@ -184,59 +108,6 @@ Kernel bind_inference(const Context& context, const Binding& b) {
   };
 }
 
-struct BackwardSums {
-  Images images;
-  const float* mean;
-  const float* inverse;  // 1 / standard deviation
-  bool relu;
-};
-
-// One image's pixels.
-struct BackwardPixels {
-  const float* x;
-  const float* dy;
-  const float* y;
-};
-
-// One image: sums of dy, then of dy times the normalised x.
-LOCKSTEP_MULTIVERSION void add_gradients(const BackwardSums& k, const BackwardPixels& pixels,
-                                         double* sums) {
-  const std::int64_t channels = k.images.channels;
-  const float floor = k.relu ? 0.0F : -std::numeric_limits<float>::infinity();
-  std::int64_t c = 0;
-  for (; c + kBlock <= channels; c += kBlock) {
-    Doubles sum{}, product{};
-    Floats mean, inverse;
-    std::memcpy(&mean, k.mean + c, sizeof mean);
-    std::memcpy(&inverse, k.inverse + c, sizeof inverse);
-    for (std::int64_t p = 0; p < k.images.pixels; ++p) {
-      Floats x, dy, y;
-      std::memcpy(&x, pixels.x + p * channels + c, sizeof x);
-      std::memcpy(&dy, pixels.dy + p * channels + c, sizeof dy);
-      std::memcpy(&y, pixels.y + p * channels + c, sizeof y);
-      const Floats passed = y > floor ? dy : Floats{};
-      const Doubles d = __builtin_convertvector(passed, Doubles);
-      sum += d;
-      product += d * __builtin_convertvector((x - mean) * inverse, Doubles);
-    }
-    for (std::int64_t i = 0; i < kBlock; ++i) {
-      sums[c + i] += sum[i];
-      sums[channels + c + i] += product[i];
-    }
-  }
-  for (; c < channels; ++c) {
-    double sum = 0, product = 0;
-    for (std::int64_t p = 0; p < k.images.pixels; ++p) {
-      const std::int64_t at = p * channels + c;
-      const double d = pixels.y[at] > floor ? static_cast<double>(pixels.dy[at]) : 0.0;
-      sum += d;
-      product += d * static_cast<double>((pixels.x[at] - k.mean[c]) * k.inverse[c]);
-    }
-    sums[c] += sum;
-    sums[channels + c] += product;
-  }
-}
-
 Kernel bind_backward_statistics(const Context& context, const Binding& b) {
   const Images s = images_of(b.input(0).shape);
   double* partial = reinterpret_cast<double*>(b.workspace);
@@ -274,57 +145,6 @@ Kernel bind_parameter_gradients(const Binding& b) {
       gamma[c] = static_cast<float>(sums[channels + c]);
     }
   };
-}
-
-// dx = scale * (dy - mean_dy - (x - mean) * slope), where slope is the mean of dy times normalised
-// x, over the standard deviation.
-struct BackwardTables {
-  float* mean;
-  float* scale;
-  float* mean_dy;
-  float* slope;
-};
-
-struct BackwardImages {
-  Images images;
-  const float* x;
-  const float* dy;
-  const float* y;
-  float* dx;
-  float* dresidual;  // may be absent
-  bool relu;
-};
-
-// One image, `at` elements from the first.
-LOCKSTEP_MULTIVERSION void backward_image(const BackwardImages& k, const BackwardTables& t,
-                                          std::int64_t at) {
-  const float floor = k.relu ? 0.0F : -std::numeric_limits<float>::infinity();
-  const std::int64_t channels = k.images.channels, end = at + k.images.elements();
-  std::int64_t c = 0;
-  for (; c + kBlock <= channels; c += kBlock) {
-    Floats mean, scale, mean_dy, slope;
-    std::memcpy(&mean, t.mean + c, sizeof mean);
-    std::memcpy(&scale, t.scale + c, sizeof scale);
-    std::memcpy(&mean_dy, t.mean_dy + c, sizeof mean_dy);
-    std::memcpy(&slope, t.slope + c, sizeof slope);
-    for (std::int64_t i = at + c; i < end; i += channels) {
-      Floats x, dy, y;
-      std::memcpy(&x, k.x + i, sizeof x);
-      std::memcpy(&dy, k.dy + i, sizeof dy);
-      std::memcpy(&y, k.y + i, sizeof y);
-      const Floats passed = y > floor ? dy : Floats{};
-      const Floats dx = scale * (passed - mean_dy - (x - mean) * slope);
-      std::memcpy(k.dx + i, &dx, sizeof dx);
-      if (k.dresidual) std::memcpy(k.dresidual + i, &passed, sizeof passed);
-    }
-  }
-  for (; c < channels; ++c) {
-    for (std::int64_t i = at + c; i < end; i += channels) {
-      const float passed = k.y[i] > floor ? k.dy[i] : 0.0F;
-      k.dx[i] = t.scale[c] * (passed - t.mean_dy[c] - (k.x[i] - t.mean[c]) * t.slope[c]);
-      if (k.dresidual) k.dresidual[i] = passed;
-    }
-  }
 }
 
 Kernel bind_backward(const Context& context, const Binding& b) {
