@@ -134,12 +134,12 @@ TEST(Plan, WithoutOverlapStartsAllReductionsAfterTheLastGradient) {
   EXPECT_THAT(engine::violations(job.plans.at("whole")), IsEmpty());
 }
 
-TEST(Plan, ActivationsLieWithinOnePercentOfTheirBound) {
+TEST(Plan, ActivationsLieWithinTwoPercentOfTheirBound) {
   for (const NamedSetup& named : setups()) {
     for (const auto& [name, plan] : test::compile_for(named.setup, 2).plans) {
       const auto bytes = plan.arena_bytes[static_cast<std::size_t>(engine::Arena::activations)];
       EXPECT_LE(static_cast<double>(bytes),
-                1.01 * static_cast<double>(plan.lower_bound_activations))
+                1.02 * static_cast<double>(plan.lower_bound_activations))
           << named.name << " " << name;
     }
   }

@@ -39,7 +39,7 @@ void expect_within(const std::vector<double>& a, const std::vector<double>& b, d
 
 TEST(Worlds, LeNetsFiftyLossesAreTheSameOnOneToFourRanks) {
   const std::vector<double> alone = losses(lenet(), 1, 50);
-  EXPECT_LT(alone.back(), 0.5 * alone.front()) << "nothing was learnt, so nothing was compared";
+  EXPECT_LT(alone.back(), 0.7 * alone.front()) << "nothing was learnt, so nothing was compared";
   for (int world : {2, 3, 4}) expect_within(losses(lenet(), world, 50), alone, 1e-4);
 }
 
