@@ -1,16 +1,19 @@
 // A group of ranks that sum and move buffers together.
 //
-// Every call is made by all ranks of the group, in the same order, with the same count and type. It is
-// enqueued on the communicator's own stream and returns at once with the event that marks its end; the
-// buffer must not be touched before that event has passed, and must be ready when the call is made. Calls
-// are done in the order in which they were enqueued. A call that has not ended `deadline` after it was
-// first waited for fails on every rank with a CollectiveError that names the ranks that did not arrive; a
-// rank that dies makes all pending and later calls of the others fail with its name.
+// Every call is made by all ranks of the group, in the same order, with the same count and type. It
+// is enqueued on the communicator's own stream and returns at once with the event that marks its
+// end; the buffer must not be touched before that event has passed, and must be ready when the call
+// is made. Calls are done in the order in which they were enqueued. A call that has not ended
+// `deadline` after it was first waited for fails on every rank with a CollectiveError that names
+// the ranks that did not arrive; a rank that dies makes all pending and later calls of the others
+// fail with its name.
 //
-// Buffers inside memory from allocate() are worked on in place. Any other buffer pays one copy in and out.
+// Buffers inside memory from allocate() are worked on in place. Any other buffer pays one copy in
+// and out. It is the same on all ranks: a buffer lies in the same arena everywhere, or nowhere in
+// one.
 //
-// Thread rule: one thread a communicator, but abort() may be called from any. Progress is made within
-// stream().progress() and stream().wait(): there is no thread behind the caller's back.
+// Thread rule: one thread a communicator, but abort() may be called from any. Progress is made
+// within stream().progress() and stream().wait(): there is no thread behind the caller's back.
 #pragma once
 
 #include <chrono>
@@ -43,14 +46,15 @@ struct Buffer {
   DType type = DType::f32;
 };
 
+// A NaN on any rank gives NaN. `average` of integers truncates; u8 has none.
 enum class ReduceOp { sum, max, min, average };
 
-// Called with consecutive ranges [begin, end) of elements of the buffer, which together are this rank's
-// slice, each while it is in cache.
+// Called with consecutive ranges [begin, end) of elements of the buffer, which together are this
+// rank's slice, each while it is in cache.
 using SliceConsumer = std::function<void(std::size_t begin, std::size_t end)>;
 
-// Elements [begin, end) of a buffer of `count` that belong to `rank`: equal parts, rounded up to whole
-// cache lines of 16 floats, so that late ranks may have less or nothing. Pure.
+// Elements [begin, end) of a buffer of `count` that belong to `rank`: equal parts, rounded up to
+// whole cache lines of 16 floats, so that late ranks may have less or nothing. Pure.
 struct Slice {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -73,19 +77,19 @@ class LOCKSTEP_API Communicator : public engine::MemorySource {
   // The stream all calls are enqueued on.
   [[nodiscard]] virtual engine::Stream& stream() = 0;
 
-  // Combines `buffer` over all ranks in place, rank 0 first, then 1, ...: all ranks end with the same bits,
-  // which depend on the world but not on the buffer's place or size.
-  // Cost within a host, P ranks, S bytes: P*S read and P*S written in all, in one pass.
+  // Combines `buffer` over all ranks in place, rank 0 first, then 1, ...: all ranks end with the
+  // same bits, which depend on the world but not on the buffer's place or size. Cost within a host,
+  // P ranks, S bytes: P*S read and P*S written in all, in one pass.
   virtual Event all_reduce(Buffer buffer, ReduceOp op) = 0;
 
-  // Combines into this rank's slice of `buffer` (slice_of) and hands the slice to `consumer` bit by bit.
-  // Outside its slice the buffer's contents are undefined afterwards. The event passes on a rank when *all*
-  // ranks are done with its buffer and their consumers have returned.
-  // Cost within a host: P*S read, S written in all.
+  // Combines into this rank's slice of `buffer` (slice_of) and hands the slice to `consumer` bit by
+  // bit. Outside its slice the buffer's contents are undefined afterwards. The event passes on a
+  // rank when *all* ranks are done with its buffer and their consumers have returned. Cost within a
+  // host: P*S read, S written in all.
   virtual Event reduce_scatter(Buffer buffer, ReduceOp op, SliceConsumer consumer) = 0;
 
-  // `producer`, where given, first fills this rank's slice; then every rank has all slices. In memory with
-  // Sharing::host nothing moves.
+  // `producer`, where given, first fills this rank's slice; then every rank has all slices. In
+  // memory with Sharing::host nothing moves.
   virtual Event all_gather(Buffer buffer, SliceConsumer producer) = 0;
 
   virtual Event broadcast(Buffer buffer, int root) = 0;
@@ -96,8 +100,8 @@ class LOCKSTEP_API Communicator : public engine::MemorySource {
   // Returns when all ranks have called it.
   virtual void barrier() = 0;
 
-  // Makes all pending and later calls of this and, where it can be told, of the other ranks fail with
-  // `reason`. The first reason stays.
+  // Makes all pending and later calls of this and, where it can be told, of the other ranks fail
+  // with `reason`. The first reason stays.
   virtual void abort(std::string_view reason) = 0;
 
   [[nodiscard]] virtual CommunicationTime time() const = 0;
