@@ -21,7 +21,8 @@ target_include_directories(lockstep_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(lockstep_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   -Wno-missing-field-initializers  # designated initialisers name what they set; the rest is default
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # false alarms of g++ 12 on std::string (gcc PR 105651)
+  # False alarms of g++ 12 on std::string (gcc PR 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-stringop-overflow>
   -Werror)
 if(LOCKSTEP_SANITIZE)
   target_compile_options(lockstep_options INTERFACE

@@ -31,12 +31,12 @@ packages=("${build_packages[@]}" "${test_packages[@]}" "${data_packages[@]}")
 install_packages yes "${packages[@]}"
 
 jobs=$(nproc)
-# build_and_test PRESET CTEST-ARGUMENTS...
+# build_and_test PRESET TARGET CTEST-ARGUMENTS...
 build_and_test() {
-  local preset=$1 began=$SECONDS
-  shift
+  local preset=$1 target=$2 began=$SECONDS
+  shift 2
   cmake --preset "$preset" -DLOCKSTEP_TESTS=ON
-  cmake --build --preset "$preset" -j "$jobs"
+  cmake --build --preset "$preset" --target "$target" -j "$jobs"
   echo "== $preset: built in $((SECONDS - began)) s"
   began=$SECONDS
   ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" "$@"
@@ -44,12 +44,12 @@ build_and_test() {
 }
 
 case $mode in
-  unit) build_and_test release -L unit ;;
-  cluster) build_and_test release -L 'unit|cluster' ;;
-  slow) build_and_test release -L slow ;;
+  unit) build_and_test release all -L unit ;;
+  cluster) build_and_test release all -L 'unit|cluster' ;;
+  slow) build_and_test release all -L slow ;;
   ci)
-    build_and_test release -LE 'slow|gpu'
-    build_and_test asan -LE 'slow|gpu'
-    build_and_test tsan -LE 'slow|gpu'
+    build_and_test release all -LE 'slow|gpu'
+    build_and_test asan address_tests -L address
+    build_and_test tsan thread_tests -L thread
     ;;
 esac

@@ -1,7 +1,10 @@
 #include "engine/executor.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 
+#include "engine/error.h"
 #include "engine/verify.h"
 
 namespace lockstep::engine {
@@ -74,6 +77,9 @@ Program::Program(Plan plan, const KernelTable& kernels, const Arenas& arenas)
 
 std::span<std::byte> Program::bytes(ValueId id) const {
   const Placement& place = plan_.placements.at(static_cast<std::size_t>(id.index));
+  if (!place.used) {
+    throw Error(fmt::format("value \"{}\" has no place in this program", plan_.graph.value(id).name));
+  }
   return arenas_[place.arena].subspan(place.offset, place.bytes);
 }
 

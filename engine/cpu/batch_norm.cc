@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/cpu/batch_norm_loops.h"
 #include "engine/cpu/families.h"
-#include "engine/cpu/multiversion.h"
 #include "engine/cpu/threads.h"
 
 namespace lockstep::engine::cpu {
 namespace {
 
-struct Images {
-  std::int64_t count, pixels, channels;
-  [[nodiscard]] std::int64_t elements() const { return pixels * channels; }
-};
 Images images_of(const Shape& x) {
   return {x[0], x[1] * x[2], x[3]};
 }
@@ -31,39 +27,6 @@ std::size_t partial_sums_bytes(const Images& images) {
   return static_cast<std::size_t>(pieces_of(images) * 2 * images.channels) * sizeof(double);
 }
 
-constexpr std::int64_t kBlock = 16;  // channels whose sums stay in registers
-
-LOCKSTEP_MULTIVERSION void add_squares(const float* x, const Images& s, std::int64_t block,
-                                       double* sum, double* square) {
-  const std::int64_t width = std::min(kBlock, s.channels - block);
-  double a[kBlock] = {}, q[kBlock] = {};
-  x += block;
-  if (width == kBlock) {
-    for (std::int64_t p = 0; p < s.pixels; ++p) {
-      for (std::int64_t c = 0; c < kBlock; ++c) {
-        const double v = static_cast<double>(x[p * s.channels + c]);
-        a[c] += v;
-        q[c] += v * v;
-      }
-    }
-  } else {
-    for (std::int64_t p = 0; p < s.pixels; ++p) {
-      for (std::int64_t c = 0; c < width; ++c) {
-        const double v = static_cast<double>(x[p * s.channels + c]);
-        a[c] += v;
-        q[c] += v * v;
-      }
-    }
-  }
-  for (std::int64_t c = 0; c < width; ++c) sum[block + c] += a[c], square[block + c] += q[c];
-}
-
-// What a channel's normalisation needs: y = (x - mean) * scale + shift.
-struct Tables {
-  float* mean;
-  float* scale;
-  float* shift;
-};
 Tables tables_in(std::byte* workspace, std::int64_t channels) {
   float* begin = reinterpret_cast<float*>(workspace);
   return {begin, begin + channels, begin + 2 * channels};
@@ -82,26 +45,6 @@ Moments moments_of(const double* statistics, std::int64_t channels, std::int64_t
   return {mean, std::max(0.0, statistics[channels + c] / count - mean * mean)};
 }
 
-LOCKSTEP_MULTIVERSION void normalise_image(const Images& s, const Tables& t, const float* x,
-                                           const float* residual, float* y) {
-  for (std::int64_t p = 0; p < s.pixels; ++p) {
-    const std::int64_t at = p * s.channels;
-    if (residual) {
-      for (std::int64_t c = 0; c < s.channels; ++c) {
-        y[at + c] = (x[at + c] - t.mean[c]) * t.scale[c] + t.shift[c] + residual[at + c];
-      }
-    } else {
-      for (std::int64_t c = 0; c < s.channels; ++c) {
-        y[at + c] = (x[at + c] - t.mean[c]) * t.scale[c] + t.shift[c];
-      }
-    }
-  }
-}
-
-LOCKSTEP_MULTIVERSION void relu_in_place(float* y, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = 0.0F > y[i] ? 0.0F : y[i];
-}
-
 Kernel bind_statistics(const Context& context, const Binding& b) {
   return [context, s = images_of(b.input(0).shape), x = b.in<float>(0), weights = b.in<float>(1),
           out = b.out<double>(0), partial = reinterpret_cast<double*>(b.workspace)] {
@@ -111,9 +54,7 @@ Kernel bind_statistics(const Context& context, const Binding& b) {
       std::fill(sums, sums + words, 0.0);
       for (std::int64_t n = piece * each; n < std::min(s.count, (piece + 1) * each); ++n) {
         if (weights[n] != 1.0F) continue;
-        for (std::int64_t c = 0; c < s.channels; c += kBlock) {
-          add_squares(x + n * s.elements(), s, c, sums, sums + s.channels);
-        }
+        add_squares(x + n * s.elements(), s, sums);
       }
     });
     std::fill(out, out + words, 0.0);
@@ -123,20 +64,9 @@ Kernel bind_statistics(const Context& context, const Binding& b) {
   };
 }
 
-struct Normalisation {
-  Images images;
-  const float* x;
-  const float* residual;  // may be absent
-  float* y;
-  bool relu;
-};
-
 void normalise(const Context& context, const Normalisation& n, const Tables& tables) {
-  for_pieces(context.threads, n.images.count, [&](std::int64_t i) {
-    const std::int64_t at = i * n.images.elements();
-    normalise_image(n.images, tables, n.x + at, n.residual ? n.residual + at : nullptr, n.y + at);
-    if (n.relu) relu_in_place(n.y + at, n.images.elements());
-  });
+  for_pieces(context.threads, n.images.count,
+             [&](std::int64_t i) { normalise_image(n, tables, i * n.images.elements()); });
 }
 
 Normalisation normalisation_of(const Binding& b, std::size_t residual) {
@@ -178,35 +108,6 @@ Kernel bind_inference(const Context& context, const Binding& b) {
   };
 }
 
-struct BackwardSums {
-  Images images;
-  const float* mean;
-  const float* inverse;  // 1 / standard deviation
-  bool relu;
-};
-
-LOCKSTEP_MULTIVERSION void add_gradients(const BackwardSums& k, const float* x, const float* dy,
-                                         const float* y, double* sums) {
-  const std::int64_t channels = k.images.channels;
-  for (std::int64_t block = 0; block < channels; block += kBlock) {
-    const std::int64_t width = std::min(kBlock, channels - block);
-    double a[kBlock] = {}, q[kBlock] = {};
-    for (std::int64_t p = 0; p < k.images.pixels; ++p) {
-      const std::int64_t at = p * channels + block;
-      for (std::int64_t c = 0; c < width; ++c) {
-        const float d = k.relu && !(y[at + c] > 0.0F) ? 0.0F : dy[at + c];
-        const float normal = (x[at + c] - k.mean[block + c]) * k.inverse[block + c];
-        a[c] += static_cast<double>(d);
-        q[c] += static_cast<double>(d) * static_cast<double>(normal);
-      }
-    }
-    for (std::int64_t c = 0; c < width; ++c) {
-      sums[block + c] += a[c];
-      sums[channels + block + c] += q[c];
-    }
-  }
-}
-
 Kernel bind_backward_statistics(const Context& context, const Binding& b) {
   const Images s = images_of(b.input(0).shape);
   double* partial = reinterpret_cast<double*>(b.workspace);
@@ -228,7 +129,7 @@ Kernel bind_backward_statistics(const Context& context, const Binding& b) {
       for (std::int64_t n = piece * each; n < std::min(s.count, (piece + 1) * each); ++n) {
         if (weights[n] != 1.0F) continue;
         const std::int64_t at = n * s.elements();
-        add_gradients(k, x + at, dy + at, y + at, sums);
+        add_gradients(k, {x + at, dy + at, y + at}, sums);
       }
     });
     std::fill(out, out + words, 0.0);
@@ -246,65 +147,36 @@ Kernel bind_parameter_gradients(const Binding& b) {
   };
 }
 
-// dx = scale * (dy - mean_dy - (x - mean) * slope), where slope is the mean of dy times normalised
-// x, over the standard deviation.
-struct BackwardTables {
-  float* mean;
-  float* scale;
-  float* mean_dy;
-  float* slope;
-};
-
-LOCKSTEP_MULTIVERSION void backward_image(const Images& s, const BackwardTables& t, bool relu,
-                                          const float* x, const float* dy, const float* y,
-                                          float* dx) {
-  for (std::int64_t p = 0; p < s.pixels; ++p) {
-    const std::int64_t at = p * s.channels;
-    for (std::int64_t c = 0; c < s.channels; ++c) {
-      const float d = relu && !(y[at + c] > 0.0F) ? 0.0F : dy[at + c];
-      dx[at + c] = t.scale[c] * (d - t.mean_dy[c] - (x[at + c] - t.mean[c]) * t.slope[c]);
-    }
-  }
-}
-
-LOCKSTEP_MULTIVERSION void residual_image(std::int64_t count, bool relu, const float* dy,
-                                          const float* y, float* dresidual) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    dresidual[i] = relu && !(y[i] > 0.0F) ? 0.0F : dy[i];
-  }
-}
-
 Kernel bind_backward(const Context& context, const Binding& b) {
-  const Images s = images_of(b.input(0).shape);
+  const BackwardImages k{.images = images_of(b.input(0).shape),
+                         .x = b.in<float>(0),
+                         .dy = b.in<float>(4),
+                         .y = b.in<float>(5),
+                         .dx = b.out<float>(0),
+                         .dresidual = b.outputs.size() > 1 ? b.out<float>(1) : nullptr,
+                         .relu = b.node.attributes.integer_or("relu", 0) != 0};
+  const std::int64_t channels = k.images.channels;
   float* begin = reinterpret_cast<float*>(b.workspace);
-  const BackwardTables tables{begin, begin + s.channels, begin + 2 * s.channels,
-                              begin + 3 * s.channels};
-  return
-      [context, s, tables, x = b.in<float>(0), statistics = b.in<double>(1), gamma = b.in<float>(2),
-       sums = b.in<double>(3), dy = b.in<float>(4), y = b.in<float>(5), weights = b.in<float>(6),
-       dx = b.out<float>(0), dresidual = b.outputs.size() > 1 ? b.out<float>(1) : nullptr,
-       epsilon = b.node.attributes.real("epsilon"),
-       relu = b.node.attributes.integer_or("relu", 0) != 0] {
-        const double count = std::max(1.0, statistics[2 * s.channels]);
-        for (std::int64_t c = 0; c < s.channels; ++c) {
-          const Moments m = moments_of(statistics, s.channels, c);
-          const double inverse = 1.0 / std::sqrt(m.variance + epsilon);
-          tables.mean[c] = static_cast<float>(m.mean);
-          tables.scale[c] = static_cast<float>(static_cast<double>(gamma[c]) * inverse);
-          tables.mean_dy[c] = static_cast<float>(sums[c] / count);
-          tables.slope[c] = static_cast<float>(sums[s.channels + c] / count * inverse);
-        }
-        for_pieces(context.threads, s.count, [&](std::int64_t n) {
-          const std::int64_t at = n * s.elements();
-          if (weights[n] != 1.0F) {
-            std::fill(dx + at, dx + at + s.elements(), 0.0F);
-            if (dresidual) std::fill(dresidual + at, dresidual + at + s.elements(), 0.0F);
-            return;
-          }
-          backward_image(s, tables, relu, x + at, dy + at, y + at, dx + at);
-          if (dresidual) residual_image(s.elements(), relu, dy + at, y + at, dresidual + at);
-        });
-      };
+  const BackwardTables tables{begin, begin + channels, begin + 2 * channels, begin + 3 * channels};
+  return [context, k, channels, tables, statistics = b.in<double>(1), gamma = b.in<float>(2),
+          sums = b.in<double>(3), weights = b.in<float>(6),
+          epsilon = b.node.attributes.real("epsilon")] {
+    const double count = std::max(1.0, statistics[2 * channels]);
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const Moments m = moments_of(statistics, channels, c);
+      const double inverse = 1.0 / std::sqrt(m.variance + epsilon);
+      tables.mean[c] = static_cast<float>(m.mean);
+      tables.scale[c] = static_cast<float>(static_cast<double>(gamma[c]) * inverse);
+      tables.mean_dy[c] = static_cast<float>(sums[c] / count);
+      tables.slope[c] = static_cast<float>(sums[channels + c] / count * inverse);
+    }
+    for_pieces(context.threads, k.images.count, [&](std::int64_t n) {
+      const std::int64_t elements = k.images.elements(), at = n * elements;
+      if (weights[n] == 1.0F) return backward_image(k, tables, at);
+      std::fill(k.dx + at, k.dx + at + elements, 0.0F);
+      if (k.dresidual) std::fill(k.dresidual + at, k.dresidual + at + elements, 0.0F);
+    });
+  };
 }
 
 Kernel bind_running(const Binding& b) {

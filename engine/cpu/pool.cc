@@ -14,24 +14,54 @@
 namespace lockstep::engine::cpu {
 namespace {
 
-// One row of windows of one image.
-LOCKSTEP_MULTIVERSION void max_pool_row(const PoolShape& s, const float* x, float* y,
-                                        std::uint8_t* index) {
-  const std::int64_t channels = s.channels;
+// One row of windows of one image. Channels, where not 0, are those of the shape, known when this
+// is compiled: loops over a few channels are then unrolled.
+template <std::int64_t Channels>
+[[gnu::always_inline]] inline void pool_windows(const PoolShape& s, const float* __restrict x,
+                                                float* __restrict y,
+                                                std::uint8_t* __restrict index) {
+  const std::int64_t channels = Channels > 0 ? Channels : s.channels;
   const float floor = s.relu ? 0.0F : -std::numeric_limits<float>::infinity();
+  const std::uint8_t none = s.relu ? kReluGaveZero : std::uint8_t{0};
   for (std::int64_t window = 0; window < s.out_width; ++window) {
     const float* corner = x + window * s.stride * channels;
     float* best = y + window * channels;
     std::uint8_t* place = index + window * channels;
-    const std::uint8_t none = s.relu ? kReluGaveZero : std::uint8_t{0};
     for (std::int64_t c = 0; c < channels; ++c) best[c] = floor, place[c] = none;
-    for (std::int64_t i = 0; i < s.size * s.size; ++i) {
-      const float* from = corner + (i / s.size * s.width + i % s.size) * channels;
-      const auto here = static_cast<std::uint8_t>(i);
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const bool wins = from[c] > best[c] || (from[c] != from[c] && best[c] == best[c]);
-        place[c] = wins ? here : place[c];
-        best[c] = wins ? from[c] : best[c];
+    std::uint8_t here = 0;
+    for (std::int64_t row = 0; row < s.size; ++row) {
+      for (std::int64_t column = 0; column < s.size; ++column, ++here) {
+        const float* from = corner + (row * s.width + column) * channels;
+        for (std::int64_t c = 0; c < channels; ++c) {
+          const bool wins = from[c] > best[c] || (from[c] != from[c] && best[c] == best[c]);
+          place[c] = wins ? here : place[c];
+          best[c] = wins ? from[c] : best[c];
+        }
+      }
+    }
+  }
+}
+
+LOCKSTEP_MULTIVERSION void max_pool_row(const PoolShape& s, const float* x, float* y,
+                                        std::uint8_t* index) {
+  if (s.channels == 6) return pool_windows<6>(s, x, y, index);
+  if (s.channels == 16) return pool_windows<16>(s, x, y, index);
+  pool_windows<0>(s, x, y, index);
+}
+
+template <std::int64_t Channels>
+[[gnu::always_inline]] inline void spread_windows(const PoolShape& s, const float* __restrict dy,
+                                                  const std::uint8_t* __restrict index,
+                                                  float* __restrict dx) {
+  const std::int64_t channels = Channels > 0 ? Channels : s.channels;
+  for (std::int64_t window = 0; window < s.out_width; ++window) {
+    const float* gradient = dy + window * channels;
+    const std::uint8_t* place = index + window * channels;
+    std::uint8_t here = 0;
+    for (std::int64_t row = 0; row < s.size; ++row) {
+      for (std::int64_t column = 0; column < s.size; ++column, ++here) {
+        float* to = dx + (window * s.stride + row * s.width + column) * channels;
+        for (std::int64_t c = 0; c < channels; ++c) to[c] = place[c] == here ? gradient[c] : 0.0F;
       }
     }
   }
@@ -41,18 +71,11 @@ LOCKSTEP_MULTIVERSION void max_pool_row(const PoolShape& s, const float* x, floa
 LOCKSTEP_MULTIVERSION void max_pool_backward_row(const PoolShape& s, const float* dy,
                                                  const std::uint8_t* index, float* dx,
                                                  std::int64_t rows) {
-  const std::int64_t channels = s.channels;
-  std::fill(dx, dx + rows * s.width * channels, 0.0F);
-  for (std::int64_t window = 0; window < s.out_width; ++window) {
-    const float* gradient = dy + window * channels;
-    const std::uint8_t* place = index + window * channels;
-    float* corner = dx + window * s.stride * channels;
-    for (std::int64_t i = 0; i < s.size * s.size; ++i) {
-      float* to = corner + (i / s.size * s.width + i % s.size) * channels;
-      const auto here = static_cast<std::uint8_t>(i);
-      for (std::int64_t c = 0; c < channels; ++c) to[c] = place[c] == here ? gradient[c] : 0.0F;
-    }
-  }
+  const bool covered = s.out_width * s.size == s.width && rows == s.size;
+  if (!covered) std::fill(dx, dx + rows * s.width * s.channels, 0.0F);
+  if (s.channels == 6) return spread_windows<6>(s, dy, index, dx);
+  if (s.channels == 16) return spread_windows<16>(s, dy, index, dx);
+  spread_windows<0>(s, dy, index, dx);
 }
 
 Kernel bind_max_pool(const Context& context, const Binding& b) {

@@ -61,27 +61,38 @@ void pool_any(const PoolShape& s, const float* x, float* y, std::uint8_t* index)
   }
 }
 
-void pool_backward_any(const PoolShape& s, const float* dy, const std::uint8_t* index, float* dx) {
+// Up to 16 channels of one window.
+[[gnu::always_inline]] inline void spread_window(const PoolShape& s, const float* dy,
+                                                 __mmask16 lanes, const std::uint8_t* index,
+                                                 float* dx) {
+  const __m512 gradient = _mm512_maskz_loadu_ps(lanes, dy);
+  const __m128i place = _mm_maskz_loadu_epi8(lanes, index);
+  float* below = dx + s.width * s.channels;
+  float* const to[4] = {dx, dx + s.channels, below, below + s.channels};
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const __mmask16 here = _mm_cmpeq_epi8_mask(place, _mm_set1_epi8(static_cast<char>(i)));
+    _mm512_mask_storeu_ps(to[i], lanes, _mm512_maskz_mov_ps(here, gradient));
+  }
+}
+
+// The last column of an odd width is in no window.
+void clear_last_column(const PoolShape& s, float* dx) {
   const std::int64_t row = s.width * s.channels;
+  if (s.width % 2 == 0) return;
+  std::fill(dx + row - s.channels, dx + row, 0.0F);
+  std::fill(dx + 2 * row - s.channels, dx + 2 * row, 0.0F);
+}
+
+void pool_backward_any(const PoolShape& s, const float* dy, const std::uint8_t* index, float* dx) {
   for (std::int64_t w = 0; w < s.out_width; ++w) {
     for (std::int64_t c = 0; c < s.channels; c += kLanes) {
-      const __mmask16 lanes = first_lanes(s.channels - c);
       const std::int64_t from = w * s.channels + c;
-      const __m512 gradient = _mm512_maskz_loadu_ps(lanes, dy + from);
-      const __m128i place = _mm_maskz_loadu_epi8(lanes, index + from);
-      float* corner = dx + 2 * w * s.channels + c;
-      float* const to[4] = {corner, corner + s.channels, corner + row, corner + row + s.channels};
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) {
-        const __mmask16 here = _mm_cmpeq_epi8_mask(place, _mm_set1_epi8(static_cast<char>(i)));
-        _mm512_mask_storeu_ps(to[i], lanes, _mm512_maskz_mov_ps(here, gradient));
-      }
+      spread_window(s, dy + from, first_lanes(s.channels - c), index + from,
+                    dx + 2 * w * s.channels + c);
     }
   }
-  if (s.width % 2 != 0) {  // the last column is in no window
-    std::fill(dx + row - s.channels, dx + row, 0.0F);
-    std::fill(dx + 2 * row - s.channels, dx + 2 * row, 0.0F);
-  }
+  clear_last_column(s, dx);
 }
 
 // Two windows of 6 channels: 24 floats of either row, of which lanes 0-5 and 12-17 are the left
@@ -135,18 +146,11 @@ void pool_backward_six(const PoolShape& s, const float* dy, const std::uint8_t* 
       place_b = _mm512_sub_epi32(place_b, two);
     }
   }
-  const std::int64_t done = 2 * pairs;
-  if (done * 2 == s.width) return;
-  for (std::int64_t from = done * kSix; from < s.out_width * kSix; ++from) {  // one window
-    const std::int64_t to = from + done * kSix;
-    for (std::int64_t i = 0; i < 4; ++i) {
-      (i < 2 ? dx : below)[to + i % 2 * kSix] = index[from] == i ? dy[from] : 0.0F;
-    }
+  if (s.out_width % 2 != 0) {
+    const std::int64_t from = 12 * pairs;
+    spread_window(s, dy + from, first_lanes(kSix), index + from, dx + 2 * from);
   }
-  if (s.width % 2 != 0) {
-    std::fill(below - kSix, below, 0.0F);
-    std::fill(below + s.width * kSix - kSix, below + s.width * kSix, 0.0F);
-  }
+  clear_last_column(s, dx);
 }
 
 bool is_two_by_two(const PoolShape& s) {

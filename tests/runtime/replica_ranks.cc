@@ -1,0 +1,120 @@
+#include "tests/runtime/replica_ranks.h"
+
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "collectives/host/host_communicator.h"
+#include "engine/cpu/kernels.h"
+#include "runtime/parallel/kernels.h"
+#include "runtime/parallel/ops.h"
+
+namespace lockstep::runtime::test {
+namespace {
+
+data::BatchPlan plan_of(const RankSetup& setup, int world) {
+  return data::BatchPlan({.samples = setup.batch,
+                          .batch = setup.batch,
+                          .world = world,
+                          .accumulate = setup.accumulate,
+                          .mode = data::Mode::training});
+}
+
+// A class's pattern under noise, so that there is something to learn.
+float pixel(std::int64_t step, std::int64_t row, std::int64_t place, int label) {
+  auto hash = static_cast<std::uint32_t>(row * 7919 + place + step * 100003) * 2654435761u;
+  hash ^= hash >> 15;
+  hash *= 2246822519u;
+  hash ^= hash >> 13;
+  return static_cast<float>(hash & 0xffff) / 65536.0f - 0.5f + (place % 10 == label ? 1.0f : 0.0f);
+}
+
+engine::CompiledJob compile_with(const RankSetup& setup, int world,
+                                 const engine::KernelTable& kernels) {
+  engine::OpTable ops = engine::standard_ops();
+  parallel::add_ops(ops);
+  const parallel::DataParallel communicate(setup.parallel);
+  const std::int64_t capacity = plan_of(setup, world).capacity();
+  return engine::compile(setup.model, ops, kernels,
+                         {.image = setup.image,
+                          .batch = capacity,
+                          .evaluation_batch = setup.evaluation ? capacity : 0,
+                          .accumulate = setup.accumulate,
+                          .optimizer = setup.optimizer},
+                         &communicate);
+}
+
+}  // namespace
+
+engine::CompiledJob compile_for(const RankSetup& setup, int world) {
+  return compile_with(setup, world, engine::cpu::kernels(1));
+}
+
+void on_ranks(const RankSetup& setup, int world, const std::function<void(RankContext&)>& body) {
+  auto group = collectives::host::make_thread_group(world, std::chrono::seconds(60));
+  std::mutex mutex;
+  std::exception_ptr first;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < world; ++rank) {
+    threads.emplace_back([&, rank] {
+      auto communicator = collectives::host::make_thread_communicator(group, rank);
+      try {
+        engine::cpu::flush_denormals();
+        engine::KernelTable kernels = engine::cpu::kernels(1);
+        engine::CompiledJob compiled = compile_with(setup, world, kernels);
+        parallel::add_kernels(kernels, *communicator);
+        Replica replica(std::move(compiled), kernels, *communicator, setup.accumulate);
+        replica.initialise(1);
+        RankContext context{rank, world, replica, *communicator};
+        body(context);
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(mutex);
+        if (!first) first = std::current_exception();
+        communicator->abort(error.what());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (first) std::rethrow_exception(first);
+}
+
+data::Batch share_of(const RankSetup& setup, const RankContext& context, std::int64_t step,
+                     std::int64_t micro) {
+  const data::BatchPlan plan = plan_of(setup, context.world);
+  const data::ShareRange range = plan.share(0, context.rank, micro);
+  const std::int64_t pixels = setup.image.height * setup.image.width * setup.image.channels;
+  data::Batch batch;
+  batch.capacity = plan.capacity();
+  batch.count = range.count;
+  batch.micro = micro;
+  batch.global_weight = setup.batch;
+  batch.images.resize(static_cast<std::size_t>(batch.capacity * pixels));
+  batch.labels.resize(static_cast<std::size_t>(batch.capacity));
+  batch.weights.resize(static_cast<std::size_t>(batch.capacity));
+  for (std::int64_t i = 0; i < range.count; ++i) {
+    const std::int64_t row = range.first_row + i;
+    const int label = static_cast<int>((row + step * 7) % 10);
+    batch.labels[static_cast<std::size_t>(i)] = label;
+    batch.weights[static_cast<std::size_t>(i)] = 1;
+    for (std::int64_t place = 0; place < pixels; ++place) {
+      batch.images[static_cast<std::size_t>(i * pixels + place)] = pixel(step, row, place, label);
+    }
+  }
+  return batch;
+}
+
+std::vector<double> losses(const RankSetup& setup, int world, std::int64_t steps) {
+  std::vector<double> found;
+  on_ranks(setup, world, [&](RankContext& context) {
+    for (std::int64_t step = 0; step < steps; ++step) {
+      for (std::int64_t micro = 0; micro < setup.accumulate; ++micro) {
+        context.replica.run_micro_step(share_of(setup, context, step, micro));
+      }
+      const engine::StepState& state = context.replica.state();
+      if (context.rank == 0) found.push_back(state.loss_sum / state.weight_sum);
+    }
+  });
+  return found;
+}
+
+}  // namespace lockstep::runtime::test
