@@ -35,7 +35,7 @@ done
 
 flags=
 [[ -z $sanitizers ]] || flags="-fsanitize=$sanitizers"
-cmake -S "$source/tests/deploy/consumer" -B consumer -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+cmake -G Ninja -S "$source/tests/deploy/consumer" -B consumer -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_CXX_FLAGS="$flags" -DLOCKSTEP_HEADERS="$prefix/include/lockstep"
 cmake --build consumer
 consumer/consumer
