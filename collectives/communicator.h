@@ -9,7 +9,8 @@
 // fail with its name.
 //
 // Buffers inside memory from allocate() are worked on in place. Any other buffer pays one copy in
-// and out.
+// and out. It is the same on all ranks: a buffer lies in the same arena everywhere, or nowhere in
+// one.
 //
 // Thread rule: one thread a communicator, but abort() may be called from any. Progress is made
 // within stream().progress() and stream().wait(): there is no thread behind the caller's back.
@@ -45,6 +46,7 @@ struct Buffer {
   DType type = DType::f32;
 };
 
+// A NaN on any rank gives NaN. `average` of integers truncates; u8 has none.
 enum class ReduceOp { sum, max, min, average };
 
 // Called with consecutive ranges [begin, end) of elements of the buffer, which together are this

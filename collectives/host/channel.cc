@@ -77,8 +77,9 @@ void wait_readable(int descriptor, const Interrupt& interrupt, ChannelTime deadl
     const int ready = ::poll(polled.data(), polled.size(),
                              static_cast<int>(std::clamp<long long>(left, 0, 3'600'000)));
     if (ready < 0 && errno != EINTR) fail("poll");
-    if (ready > 0 && polled[1].revents != 0) throw CollectiveError(interrupt.reason());
-    if (ready > 0) return;
+    // What a peer has said before it ended tells more than that it ended.
+    if (ready > 0 && polled[0].revents != 0) return;
+    if (ready > 0) throw CollectiveError(interrupt.reason());
     if (ready == 0 && left <= 0) {
       throw CollectiveError(fmt::format("the ranks of this host did not meet within {:.3g} s: {}",
                                         std::chrono::duration<double>(now - begin).count(), whom));
@@ -111,6 +112,10 @@ void Channel::send(std::string_view text, int descriptor) {
   if (n < 0) fail(fmt::format("sending to {}", peer_));
 }
 
+void Channel::try_send(std::string_view text) noexcept {
+  ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 Channel::Packet Channel::receive(const Interrupt& interrupt, ChannelTime deadline) {
   wait_readable(socket_.get(), interrupt, deadline, peer_ + " is missing");
   Packet packet;
@@ -125,9 +130,13 @@ Channel::Packet Channel::receive(const Interrupt& interrupt, ChannelTime deadlin
   ssize_t n = 0;
   do {
     n = ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
-  } while (n < 0 && errno == EINTR);
+    // A peer that ended without reading everything: what it had sent comes next.
+  } while (n < 0 && (errno == EINTR || errno == ECONNRESET));
   if (n < 0) fail(fmt::format("receiving from {}", peer_));
-  if (n == 0) throw CollectiveError(fmt::format("{} has ended", peer_));
+  if (n == 0) {
+    const std::string reason = interrupt.reason();
+    throw CollectiveError(reason.empty() ? fmt::format("{} has ended", peer_) : reason);
+  }
   packet.text.resize(static_cast<std::size_t>(n));
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_type == SCM_RIGHTS &&

@@ -44,6 +44,8 @@ class Channel {
     Descriptor descriptor;
   };
   void send(std::string_view text, int descriptor = -1);
+  // For last words: a peer that is gone does not matter.
+  void try_send(std::string_view text) noexcept;
   [[nodiscard]] Packet receive(const Interrupt& interrupt, ChannelTime deadline);
 
   void set_peer(std::string peer) { peer_ = std::move(peer); }

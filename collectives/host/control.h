@@ -30,9 +30,11 @@ using Sequence = std::uint64_t;
 
 // Calls that a rank can be ahead of the slowest one with what it has published.
 inline constexpr std::size_t kRing = 128;
-// Buffers up to this size are summed out of the entries themselves. The measured border between
-// one-shot and slices lies between 2 and 8 KiB.
+// Buffers up to these sizes are summed out of the entries themselves, by every rank. In an arena
+// the slices, which need no copy, win from a few cache lines on (measured with 2 ranks on 2 cores:
+// 0.8 us at 8 KiB).
 inline constexpr std::size_t kSmallBytes = 4096;
+inline constexpr std::size_t kSmallBytesInArena = 512;
 inline constexpr std::size_t kCacheLine = 64;
 
 // What a rank says of a call. A payload of 32 bytes shares the cache line of the sequence number.

@@ -54,13 +54,14 @@ class HostCommunicator final : public Communicator {
   Event all_reduce(Buffer buffer, ReduceOp op) override {
     Call call = prepare(Kind::all_reduce, buffer);
     call.op = checked(op, buffer.type);
-    if (world_ > 1 && buffer.count * call.element() <= kSmallBytes) {
+    refuse_host_memory(call);
+    const std::size_t limit = call.place == Place::staged ? kSmallBytes : kSmallBytesInArena;
+    if (world_ > 1 && buffer.count * call.element() <= limit) {
       call.place = Place::entry;
       call.arena = 0;
       call.offset = 0;
       return queue_.issue(std::move(call));
     }
-    refuse_host_memory(call);
     return issue(std::move(call), call.count, kPieceBytes / call.element());
   }
 

@@ -19,6 +19,10 @@ namespace {
 using engine::Sharing;
 
 constexpr std::chrono::seconds kHelloTime(5);
+// Rank 0 knows who is missing and tells the others, who therefore wait a little longer than it
+// does.
+constexpr std::chrono::seconds kGuestsWaitLonger(5);
+constexpr std::string_view kAgreed = "\n";
 
 ChannelTime after(std::chrono::nanoseconds time) {
   // Never so late that the clock's range ends.
@@ -71,13 +75,30 @@ class Host final : public Meeting {
     options.store->set(key_of(options), fmt::format("{}\n{}", listener.name(), token));
     std::vector<std::optional<Channel>> members(static_cast<std::size_t>(options.world));
     const ChannelTime until = after(deadline_);
-    for (int missing = options.world - 1; missing > 0;) {
-      missing -= greet(listener, members, token, until) ? 1 : 0;
+    try {
+      for (int missing = options.world - 1; missing > 0;) {
+        missing -= greet(listener, members, token, until) ? 1 : 0;
+      }
+    } catch (const CollectiveError& error) {
+      for (auto& member : members) {
+        if (member) member->try_send(error.what());
+      }
+      throw;
     }
     for (std::size_t r = 1; r < members.size(); ++r) members_.push_back(std::move(*members[r]));
   }
 
   Segments exchange(const SegmentRequest& request) override {
+    try {
+      return exchange_or_throw(request);
+    } catch (const CollectiveError& error) {
+      for (Channel& member : members_) member.try_send(error.what());
+      throw;
+    }
+  }
+
+ private:
+  Segments exchange_or_throw(const SegmentRequest& request) {
     const ChannelTime until = after(deadline_);
     std::vector<SegmentRequest> requests = {request};
     std::vector<std::string> names = {name_};
@@ -89,7 +110,6 @@ class Host final : public Meeting {
       received.push_back(std::move(packet.descriptor));
     }
     if (const std::string error = disagreement(requests, names); !error.empty()) {
-      for (Channel& member : members_) member.send(error);
       throw CollectiveError(error);
     }
     Segments segments = {Segment::shared(request.name, request.bytes)};
@@ -99,14 +119,13 @@ class Host final : public Meeting {
       }
     }
     for (Channel& member : members_) {
-      member.send("\n");
+      member.send(kAgreed);
       for (const auto& segment : segments) member.send("segment", segment->descriptor());
     }
     for (const auto& segment : segments) segment->close_descriptor();
     return segments;
   }
 
- private:
   bool greet(Listener& listener, std::vector<std::optional<Channel>>& members,
              const std::string& token, ChannelTime until) {
     Channel channel(listener.accept(*interrupt_, until, missing_of(members)), "a local process");
@@ -147,7 +166,8 @@ class Guest final : public Meeting {
   explicit Guest(const HostOptions& options)
       : deadline_(options.deadline), rank_(options.rank), world_(options.world) {
     watch(options, interrupt_);
-    const auto time = std::chrono::ceil<std::chrono::milliseconds>(options.deadline);
+    const auto time =
+        std::chrono::ceil<std::chrono::milliseconds>(options.deadline) + kGuestsWaitLonger;
     const std::string meeting = options.store->get(key_of(options), time);
     const auto [name, token] = cut(meeting);
     channel_.emplace(connect_to(std::string(name)), "rank 0");
@@ -155,11 +175,11 @@ class Guest final : public Meeting {
   }
 
   Segments exchange(const SegmentRequest& request) override {
-    const ChannelTime until = after(deadline_);
+    const ChannelTime until = after(deadline_) + kGuestsWaitLonger;
     std::shared_ptr<Segment> own;
     if (request.sharing == Sharing::exchanged) own = Segment::shared(request.name, request.bytes);
     channel_->send(encode(request), own ? own->descriptor() : -1);
-    if (const auto verdict = channel_->receive(*interrupt_, until); verdict.text != "\n") {
+    if (const auto verdict = channel_->receive(*interrupt_, until); verdict.text != kAgreed) {
       throw CollectiveError(verdict.text);
     }
     Segments segments;

@@ -246,8 +246,9 @@ void Store::end_barrier_if_complete(const std::string& name) {
 void Store::on(ConnectionId id, Connection& connection, const Leave& leave) {
   const int rank = connection.rank;
   member(rank).presence = Presence::left;
-  connection.rank = -1;  // what happens to the connection now no longer matters
+  connection.rank = -1;  // so that the end of the connection is not a death
   send(id, Done{leave.request});
+  drop(id, "it has left");
   actions_.emplace_back(
       RankEnded{rank, RankEnd::left, member(rank).host, member(rank).pid, "it has left"});
   std::erase_if(waits_, [&](const Wait& wait) {

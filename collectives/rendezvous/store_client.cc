@@ -148,8 +148,8 @@ class StoreClient::Connection {
   }
 
   void throw_if_over() const {
-    if (!reason_.empty()) throw StoreError(reason_);
     if (left_) throw StoreError(fmt::format("rank {} has left the store", options_.rank));
+    if (!reason_.empty()) throw StoreError(reason_);
   }
 
   // From here on: the io thread, but for send() and end().

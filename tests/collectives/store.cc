@@ -218,7 +218,9 @@ TEST_F(StoreTest, LeavingIsNotDying) {
   join_all();
   ask(1, Leave{1});
   EXPECT_THAT(told(1), ElementsAre("done 1"));
-  close(1);
+  EXPECT_THAT(closed_, ElementsAre(1));
+  ask(1, Barrier{2, "start", seconds(5)});
+  EXPECT_THAT(told(1), IsEmpty());
   EXPECT_THAT(told(0), IsEmpty());
   ASSERT_EQ(ended_.size(), 1U);
   EXPECT_EQ(ended_[0].end, RankEnd::left);
