@@ -131,7 +131,9 @@ void Store::handle(ConnectionId id, Connection& connection, const Message& messa
           if constexpr (std::is_same_v<M, Hello>) stage = Stage::hello;
           if constexpr (std::is_same_v<M, Proof>) stage = Stage::proof;
           if constexpr (std::is_same_v<M, Join>) stage = Stage::join;
-          if (connection.stage != stage) throw ProtocolError("a message out of turn");
+          // Who has left has no rank to answer to.
+          const bool left = stage == Stage::joined && connection.rank < 0;
+          if (connection.stage != stage || left) throw ProtocolError("a message out of turn");
           on(id, connection, m);
         } else {
           throw ProtocolError("a message that only the store sends");
