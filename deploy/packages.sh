@@ -13,25 +13,34 @@ missing_packages() {
   done
 }
 
-# install_packages ASK PACKAGE...: installs what is missing. ASK is `ask` or `yes`. Fails, saying what to do, where
-# it may not install.
+# install_packages ASK PACKAGE...: installs what is missing. ASK is `ask`, `yes`, or `never`, which trusts that all is
+# there. Fails, saying what to do, where it may not install.
 install_packages() {
   local ask=$1 missing as_root=() answer
   shift
+  [[ $ask != never ]] || return 0
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "error: packages are installed with apt, which this system does not have;" >&2
+    echo "  see docs/install.md for the libraries that are needed, then pass --no-install" >&2
+    return 1
+  fi
   mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]} == 0)) && return 0
   echo "packages to install: ${missing[*]}"
   if [[ $(id -u) != 0 ]]; then
     if ! command -v sudo >/dev/null; then
-      echo "error: these packages are missing and this is neither root nor is there sudo; as root, run:" >&2
+      echo "error: these packages are missing, and this is neither root nor is there sudo; as root, run:" >&2
       echo "  apt-get install ${missing[*]}" >&2
-      echo "or see docs/install.md for building without root" >&2
+      echo "or see docs/install.md for building without root (and pass --no-install)" >&2
       return 1
     fi
     as_root=(sudo)
   fi
   if [[ $ask == ask ]]; then
-    read -r -p "install them now? [y/N] " answer || answer=
+    if ! read -r -p "install them now? [y/N] " answer; then
+      echo "nobody answers; pass --yes to install without asking" >&2
+      return 1
+    fi
     [[ $answer == [yY]* ]] || { echo "nothing was installed" >&2; return 1; }
   fi
   "${as_root[@]}" apt-get update -q

@@ -4,20 +4,24 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: deploy/test.sh [--cluster] [--ci] [--slow]
+usage: deploy/test.sh [--cluster | --ci | --slow] [--no-install]
   (none)     release build, tests with label unit
   --cluster  also the tests that make hosts of network namespaces (root)
   --ci       all but the labels slow and gpu, and the same under address, undefined and thread sanitizers
   --slow     only the tests with label slow (fresh Debian roots; root)
+  --no-install  install nothing: libraries and tools are there, by CMAKE_PREFIX_PATH for instance
+Missing packages are installed as root or by sudo, without asking; where neither is at hand they are listed.
 TEXT
 }
 
 mode=unit
+install=yes
 while (($#)); do
   case $1 in
     --cluster) mode=cluster ;;
     --ci) mode=ci ;;
     --slow) mode=slow ;;
+    --no-install) install=never ;;
     -h | --help) usage; exit 0 ;;
     *) echo "error: unknown argument '$1'" >&2; usage >&2; exit 2 ;;
   esac
@@ -28,7 +32,7 @@ cd "$(dirname "$0")/.."
 source deploy/packages.sh
 packages=("${build_packages[@]}" "${test_packages[@]}" "${data_packages[@]}")
 [[ $mode == slow ]] && packages+=(mmdebstrap debian-archive-keyring)
-install_packages yes "${packages[@]}"
+install_packages "$install" "${packages[@]}"
 
 jobs=$(nproc)
 # build_and_test PRESET TARGET CTEST-ARGUMENTS...

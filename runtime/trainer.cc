@@ -231,7 +231,7 @@ class Trainer {
 
   void note_plan_change(const std::string& saved, std::vector<std::string>& messages) const {
     const nlohmann::json before = nlohmann::json::parse(saved, nullptr, false);
-    if (before.is_object() && before.value("hash", "") == plan_json().at("hash")) return;
+    if (before.is_object() && plan_json().at("hash") == before.value("hash", "")) return;
     messages.push_back(
         "the checkpoint was written under another plan (world, threads or version): the run goes "
         "on, "

@@ -98,6 +98,7 @@ StoreActions Store::time_passed(StoreTime now) {
   const std::size_t waiting = waits_.size();
   waits_.insert(waits_.end(), overdue_waits.begin(), overdue_waits.end());
   std::vector<std::string> reasons;
+  reasons.reserve(overdue_waits.size());
   for (const Wait& wait : overdue_waits) reasons.push_back(overdue(wait));
   waits_.resize(waiting);
   for (std::size_t i = 0; i < overdue_waits.size(); ++i) fail(overdue_waits[i], reasons[i]);
@@ -130,7 +131,9 @@ void Store::handle(ConnectionId id, Connection& connection, const Message& messa
           if constexpr (std::is_same_v<M, Hello>) stage = Stage::hello;
           if constexpr (std::is_same_v<M, Proof>) stage = Stage::proof;
           if constexpr (std::is_same_v<M, Join>) stage = Stage::join;
-          if (connection.stage != stage) throw ProtocolError("a message out of turn");
+          // Who has left has no rank to answer to.
+          const bool left = stage == Stage::joined && connection.rank < 0;
+          if (connection.stage != stage || left) throw ProtocolError("a message out of turn");
           on(id, connection, m);
         } else {
           throw ProtocolError("a message that only the store sends");

@@ -226,6 +226,23 @@ TEST_F(StoreTest, LeavingIsNotDying) {
   EXPECT_EQ(ended_[0].end, RankEnd::left);
 }
 
+TEST_F(StoreTest, WhoHasLeftMayNotAskAgain) {
+  for (const Message& message :
+       {Message(Leave{2}), Message(Abort{"x"}), Message(Set{2, "k", "v"}),
+        Message(Get{2, "k", seconds(1)}), Message(Barrier{2, "b", seconds(1)})}) {
+    store_ = Store(options());
+    sides_.clear();
+    closed_.clear();
+    ended_.clear();
+    join_all();
+    ask(1, Leave{1});
+    ask(1, message);
+    EXPECT_THAT(closed_, ElementsAre(1));
+    EXPECT_EQ(ended_.size(), 1U);
+    static_cast<void>(told(1));
+  }
+}
+
 TEST_F(StoreTest, ABarrierWithARankThatHasLeftFailsAtOnce) {
   join_all();
   ask(0, Barrier{1, "start", seconds(5)});

@@ -1,0 +1,48 @@
+#!/bin/bash
+# install_test.sh BUILD SOURCE COMPILER SANITIZERS: what `cmake --install` puts somewhere works after it was moved: the
+# programs train, a program of one's own builds against it, and the library shows the project's names only.
+set -euo pipefail
+build=$1 source=$2 compiler=$3 sanitizers=$4
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+cmake --install "$build" --prefix "$folder/first" >"$folder/install.log" || { cat "$folder/install.log" >&2; exit 1; }
+mv "$folder/first" "$folder/moved"
+prefix=$folder/moved
+library=$(echo "$prefix"/lib*/liblockstep.so)
+for file in bin/lockstep bin/lockstep-agent include/lockstep/engine/model.h include/lockstep/collectives/communicator.h \
+  include/lockstep/runtime/job.h share/doc/lockstep/LICENSE share/doc/lockstep/examples/quickstart.json; do
+  [[ -f $prefix/$file ]] || fail "$file was not installed"
+done
+[[ ! -e $prefix/include/lockstep/engine/cpu/onednn.h ]] || fail "a private header was installed"
+
+# The loader must take the library that was moved along, not the one of the build.
+used=$(ldd "$prefix/bin/lockstep" | grep -o '/.*/liblockstep[^ ]*')
+[[ $(realpath "$used") == $(realpath "$library") ]] || fail "bin/lockstep uses $used, not $library"
+
+cd "$folder"
+"$prefix/bin/lockstep" train "$source/tests/deploy/synthetic.json"
+"$prefix/bin/lockstep" launch -n 2 "$source/tests/deploy/synthetic.json"
+for world in 1 2; do
+  grep -l "\"world\": *$world\b" runs/installed/*/summary.json >done.txt || fail "no run of world $world left a summary"
+  xargs grep -q '"status": *"done"' <done.txt || fail "the run of world $world is not done"
+done
+
+flags=
+[[ -z $sanitizers ]] || flags="-fsanitize=$sanitizers"
+cmake -G Ninja -S "$source/tests/deploy/consumer" -B consumer -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_CXX_FLAGS="$flags" -DLOCKSTEP_HEADERS="$prefix/include/lockstep"
+cmake --build consumer
+consumer/consumer
+
+nm -DC --defined-only "$library" | cut -d ' ' -f 3- >names.txt
+grep -q 'lockstep::engine::build_training' names.txt || fail "the library does not show build_training"
+if grep -Ev '^((typeinfo|typeinfo name|vtable) for )?lockstep::' names.txt; then
+  fail "the library shows the names above, which are not the project's"
+fi
+echo "installed, moved, trained, built against: all as promised"
