@@ -46,7 +46,8 @@ void write_summary(const RunFolder& folder, const RunFacts& facts, const Outcome
                      {"restarts", 0}};
   for (const auto& [key, value] : ours.items()) {
     const bool is_ending = key == "status" || key == "exit";
-    if (!summary.contains(key) || (is_ending && outcome.status != Status::kDone)) {
+    if (!summary.contains(key) || summary[key].is_null() ||
+        (is_ending && outcome.status != Status::kDone)) {
       summary[key] = value;
     }
   }

@@ -19,6 +19,26 @@ std::string buckets_text(const engine::PersistentPlacement& placement) {
   return text;
 }
 
+// What must be the same on every rank beyond the graph: the order of samples, and the steps at
+// which all ranks evaluate and save together. Where a rank's files lie is its own affair.
+std::string shared_text(const Job& job, const JobShape& shape) {
+  nlohmann::json text = to_json(job);
+  for (const char* key : {"name", "resume", "metrics", "log_every_steps"}) text.erase(key);
+  for (const char* key : {"threads", "prefetch"}) text["data"].erase(key);
+  for (const char* set : {"train", "eval"}) {
+    if (!text["data"].contains(set) || !text["data"][set].is_object()) continue;
+    for (const char* file : {"images", "labels"}) text["data"][set].erase(file);
+  }
+  text["data"]["steps_per_epoch"] = shape.steps_per_epoch;
+  // A line a value, with its whole path.
+  text = text.flatten();
+  std::string lines;
+  for (const auto& [path, value] : text.items()) {
+    lines += fmt::format("{} {}\n", path, value.dump());
+  }
+  return lines;
+}
+
 const engine::Plan& ending_plan(const JobPlan& plan) {
   auto it = plan.compiled.plans.find("whole");
   return it != plan.compiled.plans.end() ? it->second : plan.compiled.plans.at("last");
@@ -90,7 +110,8 @@ std::vector<parallel::AgreementSection> agreement_of(const JobPlan& plan, const 
   return {{"graph", plan.compiled.graph.dump()},
           {"buckets", buckets_text(plan.compiled.placement)},
           {"world", std::to_string(world)},
-          {"precision", std::string(name_of(job.precision))}};
+          {"precision", std::string(name_of(job.precision))},
+          {"job", shared_text(job, plan.shape)}};
 }
 
 double flops_of_step(const JobPlan& plan, int accumulate) {

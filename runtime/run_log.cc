@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 
 namespace lockstep::runtime {
 namespace {
@@ -19,13 +21,32 @@ std::int64_t peak_resident_bytes() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
+// The launcher has made log/ where there is one, and writes what the workers print.
+std::ofstream own_log(const metrics::RunFolder& folder) {
+  const std::filesystem::path directory = folder.path() / "log";
+  std::error_code error;
+  if (!std::filesystem::create_directory(directory, error)) return {};
+  return std::ofstream(directory / "rank0.log");
+}
+
 }  // namespace
+
+void RunLog::say(std::string_view sentence) {
+  progress_.say(sentence);
+  note(sentence);
+}
+
+void RunLog::note(std::string_view sentence) {
+  if (log_.is_open()) log_lines_.say(sentence);
+}
 
 RunLog::RunLog(const Job& job, metrics::RunFolder folder, std::optional<std::int64_t> resumed_step,
                std::ostream& out)
-    : folder_(std::move(folder)), progress_(out, metrics::progress_style(STDOUT_FILENO), [] {
-        return metrics::terminal_width(STDOUT_FILENO);
-      }) {
+    : folder_(std::move(folder)),
+      progress_(out, metrics::progress_style(STDOUT_FILENO),
+                [] { return metrics::terminal_width(STDOUT_FILENO); }),
+      log_(own_log(folder_)),
+      log_lines_(log_, metrics::ProgressStyle::plain, [] { return std::size_t{0}; }) {
   summary_.name = job.name;
   summary_.run = folder_.id();
   summary_.started = now();
@@ -60,15 +81,19 @@ void RunLog::step(const Step& step) {
   const double rate = sum.total > 0 ? static_cast<double>(step.samples) / sum.total : 0;
   const double exposed = 1e3 * sum.run.exposed / steps;
   const double stolen = 1e3 * sum.run.stolen / steps;
-  progress_.log({.step = step.step,
-                 .steps = step.total_steps,
-                 .loss = step.loss,
-                 .lr = step.learning_rate,
-                 .step_ms = milliseconds,
-                 .samples_per_s = rate,
-                 .comm_ms = exposed + stolen,
-                 .exposed_comm_ms = exposed,
-                 .data_wait_ms = 1e3 * sum.data_wait / steps});
+  const metrics::StepLine line{.step = step.step,
+                               .steps = step.total_steps,
+                               .loss = step.loss,
+                               .lr = step.learning_rate,
+                               .step_ms = milliseconds,
+                               .samples_per_s = rate,
+                               .tokens_per_s = std::nullopt,
+                               .share_of_ceiling = std::nullopt,
+                               .comm_ms = exposed + stolen,
+                               .exposed_comm_ms = exposed,
+                               .data_wait_ms = 1e3 * sum.data_wait / steps};
+  progress_.log(line);
+  if (log_.is_open()) log_lines_.log(line);
   summary_.train_loss = step.loss;
   attempt([&] {
     if (metrics_) {
@@ -95,8 +120,8 @@ void RunLog::step(const Step& step) {
 }
 
 void RunLog::evaluation(std::int64_t step, const EvaluationResult& result) {
-  progress_.say(fmt::format("evaluation at step {}: loss {:.4f}, accuracy {:.4f} on {} samples",
-                            step, result.loss, result.accuracy, result.samples));
+  say(fmt::format("evaluation at step {}: loss {:.4f}, accuracy {:.4f} on {} samples", step,
+                  result.loss, result.accuracy, result.samples));
   summary_.eval = {result.loss, result.accuracy, result.samples};
   attempt([&] {
     if (metrics_) {

@@ -1,9 +1,11 @@
-// What rank 0 tells of a run: progress, metrics.jsonl, TensorBoard and summary.json.
+// What rank 0 tells of a run: progress, metrics.jsonl, TensorBoard and summary.json; and
+// log/rank0.log where no launcher keeps it.
 //
 // Thread rule: one thread. A record that cannot be written (a full disk) is said once on the
 // progress line's stream and does not stop training.
 #pragma once
 
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -40,7 +42,9 @@ class LOCKSTEP_API RunLog {
   };
   void step(const Step& step);
   void evaluation(std::int64_t step, const EvaluationResult& result);
-  void say(std::string_view sentence) { progress_.say(sentence); }
+  void say(std::string_view sentence);
+  // For the log alone: what its caller says to the user.
+  void note(std::string_view sentence);
 
   // The summary as it stands; written by finish() and, so that a run that is killed has one, by
   // write_summary().
@@ -56,6 +60,8 @@ class LOCKSTEP_API RunLog {
 
   metrics::RunFolder folder_;
   metrics::Progress progress_;
+  std::ofstream log_;  // closed where the launcher keeps the log
+  metrics::Progress log_lines_;
   metrics::Summary summary_;
   std::optional<metrics::MetricsLog> metrics_;
   std::optional<metrics::EventFile> events_;

@@ -5,8 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
+#include <limits>
+#include <memory>
 #include <ostream>
+#include <thread>
 
+#include "collectives/communicator.h"
+#include "collectives/rendezvous/store_client.h"
 #include "engine/cpu/kernels.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/data/loader.h"
@@ -49,7 +55,13 @@ data::Pipeline pipeline(const Job& job, const data::Source& source, data::Mode m
   return data::Pipeline(job.data.transforms, source.shape(), mode);
 }
 
-JobShape shape_of(const Job& job, const Datasets& datasets, int world) {
+// Which part of the samples a rank takes.
+struct Share {
+  int rank = 0;
+  int world = 1;
+};
+
+JobShape shape_of(const Job& job, const Datasets& datasets, int world, int evaluation_world) {
   const data::BatchPlan train = batch_plan(job, *datasets.train, world, data::Mode::training);
   JobShape shape{.image = pipeline(job, *datasets.train, data::Mode::training).output(),
                  .batch = effective_batch(job.data, world),
@@ -58,19 +70,19 @@ JobShape shape_of(const Job& job, const Datasets& datasets, int world) {
   shape.total_steps = job.steps ? *job.steps : *job.epochs * shape.steps_per_epoch;
   if (datasets.eval) {
     shape.evaluation_capacity =
-        batch_plan(job, *datasets.eval, world, data::Mode::evaluation).capacity();
+        batch_plan(job, *datasets.eval, evaluation_world, data::Mode::evaluation).capacity();
   }
   return shape;
 }
 
 std::unique_ptr<data::Loader> make_loader(const Job& job, const data::Source& source,
-                                          const collectives::Communicator& group, data::Mode mode) {
+                                          const Share& share, data::Mode mode) {
   return std::make_unique<data::Loader>(
       source, pipeline(job, source, mode),
       data::LoaderOptions{.seed = job.seed,
-                          .rank = group.rank(),
-                          .world = group.world(),
-                          .batch = effective_batch(job.data, group.world()),
+                          .rank = share.rank,
+                          .world = share.world,
+                          .batch = effective_batch(job.data, share.world),
                           .accumulate = mode == data::Mode::training ? job.accumulate : 1,
                           .mode = mode,
                           .threads = job.data.threads,
@@ -79,28 +91,19 @@ std::unique_ptr<data::Loader> make_loader(const Job& job, const data::Source& so
 
 class Trainer {
  public:
-  Trainer(const Job& job, const TrainOptions& options, std::ostream& out)
+  Trainer(const Job& job, std::ostream& out)
       : job_(job), place_(place_from_environment()), threads_(compute_threads(place_)), out_(out) {
     if (!place_.launched) interrupts_.emplace();
     pin(place_, threads_);
     engine::cpu::flush_denormals();
-    datasets_ = open_datasets(job_);
     worker_ = join(place_, deadline(), job_.parallel.synchronise);
     group_ = worker_.communicator.get();
-    kernels_ = engine::cpu::kernels(threads_);
-    plan_.emplace(plan_job(job_, shape_of(job_, datasets_, group_->world()), kernels_));
-    if (worker_.store && job_.parallel.synchronise) {
-      parallel::require_agreement(*worker_.store, agreement_of(*plan_, job_, group_->world()),
-                                  std::chrono::duration_cast<milliseconds>(deadline()));
-    }
-    parallel::add_kernels(kernels_, *group_);
-    replica_.emplace(plan_->compiled, kernels_, *group_, static_cast<int>(job_.accumulate));
-    train_loader_ = make_loader(job_, *datasets_.train, *group_, data::Mode::training);
-    begin(options);
   }
 
-  TrainEnd run() {
+  TrainEnd run(const TrainOptions& options) {
     try {
+      prepare();
+      begin(options);
       const TrainEnd end = run_steps();
       if (log_) {
         fill_summary();
@@ -111,11 +114,13 @@ class Trainer {
       }
       if (worker_.store) worker_.store->leave();
       return end;
-    } catch (...) {
+    } catch (const std::exception& error) {
       if (log_) {
         fill_summary();
+        log_->note(fmt::format("error: {}", error.what()));
         log_->finish(metrics::RunStatus::failed, 1);
       }
+      leave_the_first_word(error);
       throw;
     }
   }
@@ -124,6 +129,64 @@ class Trainer {
   [[nodiscard]] std::chrono::nanoseconds deadline() const {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
         duration<double>(job_.parallel.deadline_s));
+  }
+
+  // One rank's failure ends all. The others hear of it, with its reason; and what fails in waiting
+  // for others gives those the time to speak and end first, so that the launcher finds the cause
+  // and not a consequence. It is usually ended itself meanwhile.
+  void leave_the_first_word(const std::exception& error) {
+    constexpr milliseconds kTimeToEnd{1000};
+    if (!worker_.store) return;
+    if (dynamic_cast<const collectives::CollectiveError*>(&error) != nullptr ||
+        dynamic_cast<const collectives::rendezvous::StoreError*>(&error) != nullptr) {
+      std::this_thread::sleep_for(kTimeToEnd);
+    }
+    try {
+      worker_.store->abort(fmt::format("rank {} failed: {}", place_.rank, error.what()));
+    } catch (const std::exception&) {
+      // The store is lost: there is nobody to tell.
+    }
+  }
+
+  // Without reduction every rank still does the step it would do with it; evaluation, which is not
+  // timed, then sees the whole set.
+  [[nodiscard]] Share training_share() const { return {place_.rank, place_.world}; }
+
+  // What may fail on every rank alike (a file that is not there) is said by one.
+  void prepare() {
+    std::exception_ptr failure;
+    try {
+      datasets_ = open_datasets(job_);
+      kernels_ = engine::cpu::kernels(threads_);
+      plan_.emplace(
+          plan_job(job_, shape_of(job_, datasets_, place_.world, group_->world()), kernels_));
+    } catch (const std::exception&) {
+      failure = std::current_exception();
+    }
+    const double none = std::numeric_limits<double>::max();
+    const double mine = failure ? static_cast<double>(group_->rank()) : none;
+    const double first = least(mine);
+    if (failure && first == mine) std::rethrow_exception(failure);
+    if (first != none) wait_for_the_end_of(static_cast<int>(first));
+    if (worker_.store && job_.parallel.synchronise) {
+      parallel::require_agreement(*worker_.store, agreement_of(*plan_, job_, place_.world),
+                                  std::chrono::duration_cast<milliseconds>(deadline()));
+    }
+    parallel::add_kernels(kernels_, *group_);
+    replica_.emplace(plan_->compiled, kernels_, *group_, static_cast<int>(job_.accumulate));
+    train_loader_ = make_loader(job_, *datasets_.train, training_share(), data::Mode::training);
+  }
+
+  // The least of all ranks' numbers.
+  double least(double number) {
+    group_->stream().wait(
+        group_->all_reduce({&number, 1, engine::DType::f64}, collectives::ReduceOp::min));
+    return number;
+  }
+
+  [[noreturn]] void wait_for_the_end_of(int rank) {
+    group_->barrier();  // ends with that rank's failure
+    throw std::runtime_error(fmt::format("rank {} failed", rank));
   }
 
   // Parameters, and for rank 0 the run folder; from a checkpoint where there is one to go on from.
@@ -163,7 +226,7 @@ class Trainer {
   }
 
   [[nodiscard]] nlohmann::ordered_json plan_json() const {
-    return to_json(*plan_, job_, group_->world(), threads_);
+    return to_json(*plan_, job_, place_.world, threads_);
   }
 
   void note_plan_change(const std::string& saved, std::vector<std::string>& messages) const {
@@ -180,8 +243,8 @@ class Trainer {
     log_->say(fmt::format(
         "{}: {} with {} parameters on {} worker{} x {} thread{}, batch {} ({} a micro-step), {} "
         "steps of {} an epoch",
-        job_.name, name_of(job_.model.kind), replica_->parameter_count(), group_->world(),
-        group_->world() == 1 ? "" : "s", threads_, threads_ == 1 ? "" : "s", shape.batch,
+        job_.name, name_of(job_.model.kind), replica_->parameter_count(), place_.world,
+        place_.world == 1 ? "" : "s", threads_, threads_ == 1 ? "" : "s", shape.batch,
         shape.capacity, shape.total_steps, shape.steps_per_epoch));
     if (const std::int64_t dropped = train_loader_->plan().dropped(); dropped > 0) {
       log_->say(
@@ -209,8 +272,12 @@ class Trainer {
       const bool saves =
           job_.checkpoint && (last || point_.step % job_.checkpoint->every_steps == 0);
       if ((evaluates || saves) && job_.batch_norm == BatchNorm::local) replica_->average_buffers();
-      if (evaluates) evaluate();
+      if (evaluates && !evaluate()) return TrainEnd::interrupted;
       if (saves && checkpoints_) save();
+      if (log_ && (evaluates || saves)) {  // for the case that the run is killed
+        fill_summary();
+        log_->write_summary();
+      }
     }
     return TrainEnd::done;
   }
@@ -261,12 +328,11 @@ class Trainer {
     const double key = fault ? (micro_of_fault * 1e6 + static_cast<double>(fault->place)) * 1e5 +
                                    static_cast<double>(group_->rank())
                              : none;
-    double first = key;
-    group_->stream().wait(
-        group_->all_reduce({&first, 1, engine::DType::f64}, collectives::ReduceOp::min));
+    const double first = least(key);
     const std::string where =
         fmt::format("step {}: the loss is not finite; no parameter was changed", point_.step + 1);
     if (first == none) {
+      if (group_->rank() != 0) wait_for_the_end_of(0);
       throw DivergedError(
           where +
           ". Run again node by node, every value is finite: the sum over the batch overflows");
@@ -275,10 +341,9 @@ class Trainer {
       throw DivergedError(
           fmt::format("{}. On rank {}, {}. Lower the learning rate (now {:g}) or set "
                       "optimizer.clip_norm; look at the data if it happens at once",
-                      where, group_->rank(), fault->message, replica_->state().learning_rate));
+                      where, place_.rank, fault->message, replica_->state().learning_rate));
     }
-    group_->barrier();  // ends with the death of the rank that explains
-    throw DivergedError(where);
+    wait_for_the_end_of(static_cast<int>(std::fmod(first, 1e5)));
   }
 
   void log_step() {
@@ -293,26 +358,32 @@ class Trainer {
          .learning_rate = static_cast<double>(state.learning_rate),
          .gradient_norm =
              job_.optimizer.clip_norm ? std::optional(std::sqrt(state.squared_norm)) : std::nullopt,
-         .samples = static_cast<std::int64_t>(weight_sum_),
+         // Of all workers, also where this one has seen its own share only.
+         .samples = static_cast<std::int64_t>(weight_sum_) * place_.world / group_->world(),
          .interval = interval});
     loss_sum_ = weight_sum_ = 0;
   }
 
-  void evaluate() {
+  // False where it was interrupted.
+  [[nodiscard]] bool evaluate() {
     if (!eval_loader_) {
-      eval_loader_ = make_loader(job_, *datasets_.eval, *group_, data::Mode::evaluation);
+      eval_loader_ = make_loader(job_, *datasets_.eval, {group_->rank(), group_->world()},
+                                 data::Mode::evaluation);
     }
     eval_loader_->seek({0, 0});
     std::array<double, 3> totals{};
     for (std::int64_t step = 0; step < eval_loader_->plan().steps_per_epoch(); ++step) {
+      if (interrupts_ && interrupts_->interrupted()) return false;
       replica_->evaluate(eval_loader_->next(), totals);
     }
     group_->stream().wait(group_->all_reduce({totals.data(), totals.size(), engine::DType::f64},
                                              collectives::ReduceOp::sum));
-    if (!log_) return;
-    log_->evaluation(point_.step, {.loss = totals[0] / totals[1],
-                                   .accuracy = totals[2] / totals[1],
-                                   .samples = std::llround(totals[1])});
+    if (log_) {
+      log_->evaluation(point_.step, {.loss = totals[0] / totals[1],
+                                     .accuracy = totals[2] / totals[1],
+                                     .samples = std::llround(totals[1])});
+    }
+    return true;
   }
 
   // The other ranks cannot change what is being written: their next update waits for this rank.
@@ -340,7 +411,7 @@ class Trainer {
       const double steps = static_cast<double>(steps_here);
       summary.throughput.samples_per_s = steps * static_cast<double>(shape.batch) / seconds;
       summary.throughput.tflops = flops_of_step(*plan_, static_cast<int>(job_.accumulate)) *
-                                  static_cast<double>(group_->world()) * steps / seconds / 1e12;
+                                  static_cast<double>(place_.world) * steps / seconds / 1e12;
     }
     const engine::ArenaBytes& bytes = plan_->compiled.arena_bytes;
     auto arena = [&](engine::Arena which) {
@@ -385,14 +456,18 @@ class Trainer {
 }  // namespace
 
 TrainEnd train(const Job& job, const TrainOptions& options, std::ostream& out) {
-  return Trainer(job, options, out).run();
+  return Trainer(job, out).run(options);
 }
 
 std::string dump(const Job& job, Dump what) {
   const WorkerPlace place = place_from_environment();
   const Datasets datasets = open_datasets(job);
   const engine::KernelTable kernels = engine::cpu::kernels(compute_threads(place));
-  return dump(plan_job(job, shape_of(job, datasets, place.world), kernels), what);
+  return dump(
+      plan_job(job,
+               shape_of(job, datasets, place.world, job.parallel.synchronise ? place.world : 1),
+               kernels),
+      what);
 }
 
 }  // namespace lockstep::runtime

@@ -9,8 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "launcher/command/command.h"
 #include "launcher/coordinator/coordinator.h"
@@ -19,6 +17,9 @@
 #include "launcher/run_summary.h"
 #include "launcher/store_host.h"
 #include "launcher/visible_gpus.h"
+#include "runtime/job.h"
+#include "runtime/metrics/run_folder.h"
+#include "runtime/metrics/summary.h"
 
 namespace lockstep::launcher {
 namespace {
@@ -83,33 +84,17 @@ std::optional<int> parse(const std::vector<std::string>& args, Options& options)
   return std::nullopt;
 }
 
-// The value of "name" in the job file, or the file's own name. Reads no more of the job: `train`
-// does, and says what is wrong with it.
-std::string job_name(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
-    throw UsageError(fmt::format("cannot read the job file '{}': {}", path,
-                                 file ? "it is a directory" : std::strerror(errno)));
-  }
-  nlohmann::json job;
-  try {
-    job = nlohmann::json::parse(file, nullptr, true, true);
-  } catch (const nlohmann::json::exception& error) {
-    throw UsageError(fmt::format("the job file '{}' is not JSON: {}", path, error.what()));
-  }
-  if (job.is_object() && job.contains("name") && job["name"].is_string()) return job["name"];
-  return std::filesystem::path(path).stem().string();
-}
-
+// The job is read here as well, so that a wrong one starts nothing.
 Task job_task(const Options& options, const std::filesystem::path& lockstep) {
   const std::string& job = options.inputs.front();
-  Task task{job_name(job), lockstep, {"lockstep", "train", job}, Task::Kind::kJob};
+  Task task{
+      .name = {}, .file = lockstep, .args = {"lockstep", "train", job}, .kind = Task::Kind::kJob};
+  try {
+    task.name = runtime::load_job(job, options.settings).name;
+  } catch (const runtime::JobError& error) {
+    throw UsageError(error.what());
+  }
   for (const std::string& setting : options.settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw UsageError(fmt::format("--set '{}': expected KEY=VALUE, as in data.batch=64", setting));
-    }
-    if (setting.starts_with("name=")) task.name = setting.substr(equals + 1);
     task.args.insert(task.args.end(), {"--set", setting});
   }
   if (!is_run_name(task.name)) {
@@ -189,6 +174,15 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// Every key of the contract, also where no trainer will fill them in.
+void begin_summary(const RunFolder& folder) {
+  runtime::metrics::Summary summary;
+  summary.name = folder.name;
+  summary.run = folder.id;
+  runtime::metrics::RunFolder::open(folder.path)
+      .write("summary.json", runtime::metrics::to_text(summary));
+}
+
 Launch make_launch(const Options& options, const Task& task, std::uint32_t workers) {
   Launch launch;
   HostJob& job = launch.plan.job;
@@ -229,6 +223,7 @@ int run_launch(const std::vector<std::string>& args) {
   const Signals signals{SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
   try {
     const RunFolder folder = create_run_folder(options.runs, task.name);
+    begin_summary(folder);
     const StoreHost store(workers, launch.plan.job.generation);
     launch.plan.job.run_id = folder.id;
     launch.plan.job.run_folder = folder.path;

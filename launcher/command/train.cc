@@ -1,6 +1,7 @@
 // lockstep train: one worker of a job.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <iostream>
 
 #include "launcher/command/command.h"
@@ -49,6 +50,8 @@ int run_train(const std::vector<std::string>& args) {
       ->check(CLI::IsMember({"graph", "plan", "memory"}));
   if (const auto done = parse_command_line(app, args)) return *done;
 
+  // A limit on a file's size is an error of that write, not the end of the training.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const runtime::Job job = runtime::load_job(job_file, settings);
     if (const auto dumped = dump_named(what)) {

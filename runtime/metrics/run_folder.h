@@ -24,7 +24,7 @@ class LOCKSTEP_API RunFolderError : public std::runtime_error {
 // "20261130-181502-3fa9": UTC and four hex digits.
 [[nodiscard]] std::string run_id(std::chrono::system_clock::time_point now, std::uint16_t digits);
 
-class RunFolder {
+class LOCKSTEP_API RunFolder {
  public:
   // The folder that the launcher has made, LOCKSTEP_RUN; nothing if that is not set.
   // Throws RunFolderError if it is set and is no folder.

@@ -11,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/device/visibility.h"
+
 namespace lockstep::runtime::metrics {
 
 enum class RunStatus { done, failed, preempted, interrupted };
@@ -76,6 +78,6 @@ struct Summary {
 [[nodiscard]] nlohmann::ordered_json to_json(const Summary& summary);
 
 // The file's text: indented by two, with a newline at the end.
-[[nodiscard]] std::string to_text(const Summary& summary);
+[[nodiscard]] LOCKSTEP_API std::string to_text(const Summary& summary);
 
 }  // namespace lockstep::runtime::metrics
