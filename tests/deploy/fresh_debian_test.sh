@@ -53,7 +53,7 @@ in_root() {
 }
 
 git clone --quiet --no-hardlinks "$source" "$root/root/lockstep"
-in_root 'cd lockstep && deploy/quickstart.sh --yes </dev/null'
+in_root 'cd /root/lockstep && deploy/quickstart.sh --yes </dev/null'
 
 # From the summary: accuracy on how many images, and seconds from the start of the run to its end.
 read -r accuracy samples seconds < <(python3 - "$root/root/lockstep/runs/quickstart/latest/summary.json" <<'PYTHON'
@@ -67,5 +67,5 @@ echo "$suite: accuracy $accuracy on $samples images, trained in $seconds s on $(
 python3 -c "import sys; sys.exit(not $accuracy >= $least_accuracy)" || fail "accuracy $accuracy is below $least_accuracy"
 python3 -c "import sys; sys.exit(not $seconds <= $most_seconds)" || fail "training took $seconds s, more than $most_seconds s"
 
-in_root 'cd lockstep && deploy/test.sh </dev/null'
+in_root 'cd /root/lockstep && deploy/test.sh </dev/null'
 echo "$suite: quickstart and tests pass"
