@@ -1,6 +1,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "engine/fingerprint.h"
 #include "engine/model.h"
 
 namespace lockstep::engine {
@@ -14,12 +15,6 @@ std::uint64_t mix(std::uint64_t counter) {
   return counter ^ (counter >> 31);
 }
 
-std::uint64_t hash_of(std::string_view name) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
-}
-
 // Uniform in (0, 1).
 double unit(std::uint64_t bits) {
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
@@ -29,7 +24,7 @@ double unit(std::uint64_t bits) {
 
 void initialise(std::span<float> values, const Initializer& initializer, std::uint64_t seed,
                 std::string_view name) {
-  const std::uint64_t key = mix(seed) ^ hash_of(name);
+  const std::uint64_t key = mix(seed) ^ fingerprint(name);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double first = unit(mix(key + 2 * i));
     double value = initializer.value;

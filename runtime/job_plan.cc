@@ -2,17 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "engine/fingerprint.h"
 #include "runtime/from_job.h"
 #include "runtime/parallel/ops.h"
 
 namespace lockstep::runtime {
 namespace {
-
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
-}
 
 std::string buckets_text(const engine::PersistentPlacement& placement) {
   std::string text;
@@ -83,9 +78,10 @@ nlohmann::ordered_json to_json(const JobPlan& plan, const Job& job, int world, i
     programs[name] = {
         {"nodes", program.entries.size()},
         {"events", program.events},
-        {"hash", fmt::format("{:016x}", hash_of(engine::dump_plan(program, plan.ops)))}};
+        {"hash",
+         fmt::format("{:016x}", engine::fingerprint(engine::dump_plan(program, plan.ops)))}};
   }
-  json["hash"] = fmt::format("{:016x}", hash_of(json.dump()));
+  json["hash"] = fmt::format("{:016x}", engine::fingerprint(json.dump()));
   return json;
 }
 

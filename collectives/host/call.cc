@@ -16,8 +16,8 @@ constexpr std::array<std::string_view, 4> kPlaces = {"small", "in an arena", "in
 
 std::string text_of_bytes(std::size_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
-  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
+  const double kib = static_cast<double>(bytes) / 1024;
+  return kib < 1024 ? fmt::format("{:.1f} KiB", kib) : fmt::format("{:.1f} MiB", kib / 1024);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class HostCommunicator final : public Communicator {
       call.offset = 0;
       return queue_.issue(std::move(call));
     }
-    return issue(std::move(call), call.count, kPieceBytes / call.element());
+    return issue(call, call.count, kPieceBytes / call.element());
   }
 
   Event reduce_scatter(Buffer buffer, ReduceOp op, SliceConsumer consumer) override {
@@ -70,13 +70,13 @@ class HostCommunicator final : public Communicator {
     call.op = checked(op, buffer.type);
     refuse_host_memory(call);
     set_consumer(call, std::move(consumer));
-    return issue(std::move(call), longest_slice(call), block_of_piece(call));
+    return issue(call, longest_slice(call), block_of_piece(call));
   }
 
   Event all_gather(Buffer buffer, SliceConsumer producer) override {
     Call call = prepare(Kind::all_gather, buffer);
     set_consumer(call, std::move(producer));
-    return issue(std::move(call), longest_slice(call), kPieceBytes / call.element());
+    return issue(call, longest_slice(call), kPieceBytes / call.element());
   }
 
   Event broadcast(Buffer buffer, int root) override {
@@ -86,7 +86,7 @@ class HostCommunicator final : public Communicator {
     }
     Call call = prepare(Kind::broadcast, buffer);
     call.root = root;
-    return issue(std::move(call), call.count, kPieceBytes / call.element());
+    return issue(call, call.count, kPieceBytes / call.element());
   }
 
   Event all_to_all(Buffer send, Buffer receive) override {
@@ -100,8 +100,7 @@ class HostCommunicator final : public Communicator {
     Call call = prepare(Kind::all_to_all, send);
     refuse_host_memory(call);
     call.receive = static_cast<std::byte*>(receive.data);
-    return issue(std::move(call), call.count / static_cast<std::size_t>(world_),
-                 block_of_piece(call));
+    return issue(call, call.count / static_cast<std::size_t>(world_), block_of_piece(call));
   }
 
   void barrier() override {
@@ -146,12 +145,12 @@ class HostCommunicator final : public Communicator {
 
   // In one entry where the peers reach the buffer, else in as many as `range` elements need with
   // `step` each.
-  Event issue(Call call, std::size_t range, std::size_t step) {
-    if (call.place != Place::staged) return queue_.issue(std::move(call));
-    call.step = step;
+  Event issue(const Call& call, std::size_t range, std::size_t step) {
+    if (call.place != Place::staged) return queue_.issue(call);
     Event last;
     for (std::size_t first = 0; first == 0 || first < range; first += step) {
       Call piece = call;
+      piece.step = step;
       piece.first = first;
       piece.last = std::min(range, first + step);
       piece.offset = first;

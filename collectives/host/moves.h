@@ -12,7 +12,7 @@ namespace lockstep::collectives::host {
 
 // A rank's scratch is kPieces pieces, so that pieces can be filled while others are worked on.
 inline constexpr std::size_t kPieces = 4;
-inline constexpr std::size_t kPieceBytes = 256 * 1024;
+inline constexpr std::size_t kPieceBytes = std::size_t{256} * 1024;
 // Elements that are reduced, handed to the consumer and copied before the next: they stay in the
 // nearest cache.
 inline constexpr std::size_t kChunk = 4096;

@@ -98,6 +98,7 @@ StoreActions Store::time_passed(StoreTime now) {
   const std::size_t waiting = waits_.size();
   waits_.insert(waits_.end(), overdue_waits.begin(), overdue_waits.end());
   std::vector<std::string> reasons;
+  reasons.reserve(overdue_waits.size());
   for (const Wait& wait : overdue_waits) reasons.push_back(overdue(wait));
   waits_.resize(waiting);
   for (std::size_t i = 0; i < overdue_waits.size(); ++i) fail(overdue_waits[i], reasons[i]);

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 
+#include "engine/fingerprint.h"
 #include "engine/passes.h"
 
 namespace lockstep::engine {
@@ -11,9 +11,7 @@ namespace {
 
 // Stable over programs and runs, so that all programs of a job share one derived weight.
 std::string derived_name(const std::string& parameter, const Layout& layout) {
-  std::uint32_t hash = 2166136261u;  // FNV-1a
-  for (char c : layout.text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return fmt::format("{}@{:08x}", parameter, hash);
+  return fmt::format("{}@{:016x}", parameter, fingerprint(layout.text));
 }
 
 class LayoutPass {

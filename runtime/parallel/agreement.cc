@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
+#include "engine/fingerprint.h"
 
 namespace lockstep::runtime::parallel {
 namespace {
 
 std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", engine::fingerprint(text));
 }
 
 std::string_view take_line(std::string_view& text) {

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "engine/error.h"
+#include "runtime/parallel/trained_parameter.h"
 
 namespace lockstep::runtime::parallel {
 namespace {
@@ -20,64 +20,6 @@ using engine::Phase;
 using engine::Role;
 using engine::StreamKind;
 using engine::ValueId;
-
-// A core of a recent CPU, roughly; only ratios matter, and they need not be right to be the same
-// everywhere.
-constexpr double kFlopsPerSecond = 1e11;
-constexpr double kBytesPerSecond = 1e10;
-
-bool is_update(const Node& node) {
-  return node.op == "sgd" || node.op == "adamw";
-}
-
-// A parameter's optimizer node and the place in the list after which nothing touches weight or
-// gradient.
-struct Trained {
-  std::string name;
-  Node update;
-  int ready = -1;
-  std::size_t bytes = 0;
-};
-
-// In the order in which they are ready.
-std::vector<Trained> trained_parameters(const Graph& graph) {
-  std::vector<Trained> all;
-  for (const Node& node : graph.nodes()) {
-    if (!is_update(node)) continue;
-    const engine::Value& weight = graph.value(node.inputs[0]);
-    all.push_back({weight.name, node, -1, engine::bytes_of(weight)});
-  }
-  std::map<ValueId, int> last_touch;
-  for (int i = 0; i < graph.node_count(); ++i) {
-    const Node& node = graph.node({i});
-    if (node.phase > Phase::backward) break;
-    for (ValueId id : node.inputs) {
-      if (id.valid()) last_touch[graph.storage_of(id)] = i;
-    }
-    for (ValueId id : node.outputs) last_touch[graph.storage_of(id)] = i;
-  }
-  for (Trained& parameter : all) {
-    for (std::size_t operand : {0u, 1u}) {
-      auto it = last_touch.find(graph.storage_of(parameter.update.inputs[operand]));
-      if (it != last_touch.end()) parameter.ready = std::max(parameter.ready, it->second);
-    }
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Trained& a, const Trained& b) { return a.ready < b.ready; });
-  return all;
-}
-
-// When each node is done, by the cost model: the larger of its arithmetic and its memory traffic.
-std::vector<double> finish_times(const Graph& graph, const OpTable& ops) {
-  std::vector<double> times;
-  double now = 0;
-  for (const Node& node : graph.nodes()) {
-    const engine::Cost cost = ops.find(node.op).cost(graph, node);
-    now += std::max(cost.flops / kFlopsPerSecond, cost.bytes / kBytesPerSecond);
-    times.push_back(now);
-  }
-  return times;
-}
 
 class Rewriter {
  public:
@@ -116,8 +58,8 @@ class Rewriter {
   struct Start {
     std::string name;
     int after = -1;
-    std::vector<const Trained*> members;  // as the bucket lists them
-    std::vector<ValueId> landed;          // new parameters, as the bucket's last node gives them
+    std::vector<const TrainedParameter*> members;  // as the bucket lists them
+    std::vector<ValueId> landed;  // new parameters, as the bucket's last node gives them
   };
 
   void plan_starts(const std::vector<Node>& scheduled) {
@@ -128,8 +70,8 @@ class Rewriter {
       if (scheduled[i].op == "clip_scale") clip_ = scheduled[i];
       if (scheduled[i].phase == Phase::backward) last_backward = static_cast<int>(i);
     }
-    std::map<std::string, const Trained*> by_name;
-    for (const Trained& parameter : trained_) by_name[parameter.name] = &parameter;
+    std::map<std::string, const TrainedParameter*> by_name;
+    for (const TrainedParameter& parameter : trained_) by_name[parameter.name] = &parameter;
     int after = -1;
     for (const Bucket& bucket : buckets_) {
       Start start{.name = fmt::format("bucket{}", starts_.size())};
@@ -195,7 +137,7 @@ class Rewriter {
   std::vector<ValueId> operands(const Start& start, bool gradients_only) {
     std::vector<ValueId> inputs;
     auto push = [&](std::size_t operand) {
-      for (const Trained* member : start.members)
+      for (const TrainedParameter* member : start.members)
         inputs.push_back(current(member->update.inputs[operand]));
     };
     push(1);
@@ -222,7 +164,7 @@ class Rewriter {
     Integers offsets, counts, decayed;
     double decay = 0;
     std::int64_t offset = 0;
-    for (const Trained* member : start.members) {
+    for (const TrainedParameter* member : start.members) {
       const std::int64_t count = graph_.value(member->update.inputs[0]).shape.elements();
       offsets.push_back(offset);
       counts.push_back(count);
@@ -267,7 +209,7 @@ class Rewriter {
   void update_all() {
     std::vector<ValueId> gradients;
     for (const Start& start : starts_) {
-      for (const Trained* member : start.members)
+      for (const TrainedParameter* member : start.members)
         gradients.push_back(current(member->update.inputs[1]));
     }
     Integers elements;
@@ -325,7 +267,7 @@ class Rewriter {
   const OpTable& ops_;
   std::vector<Bucket> buckets_;
   DataParallelOptions options_;
-  std::vector<Trained> trained_;
+  std::vector<TrainedParameter> trained_;
   std::optional<Node> clip_;
   std::vector<Start> starts_;
   std::vector<Node> nodes_;
@@ -339,10 +281,10 @@ class Rewriter {
 }  // namespace
 
 std::vector<Bucket> DataParallel::buckets(const Graph& graph, const OpTable& ops) const {
-  const std::vector<Trained> trained = trained_parameters(graph);
+  const std::vector<TrainedParameter> trained = trained_parameters(graph);
   const std::vector<double> finish = finish_times(graph, ops);
   std::vector<ReadyGradient> gradients;
-  for (const Trained& parameter : trained) {
+  for (const TrainedParameter& parameter : trained) {
     gradients.push_back({finish.at(static_cast<std::size_t>(parameter.ready)), parameter.bytes});
   }
   std::vector<Bucket> buckets;

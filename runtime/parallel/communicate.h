@@ -22,10 +22,11 @@ enum class BatchNormPolicy {
 
 struct DataParallelOptions {
   BatchNormPolicy batch_norm = BatchNormPolicy::local;
-  LinkCost link{.latency = 5e-6,
-                .seconds_per_byte = 1.0 / 8e9};  // ranks of one host, shared memory
-  std::size_t largest_bucket = 25u << 20;        // bytes; 0: no limit
-  bool overlap = true;  // false: all reductions start after the last gradient
+  // Ranks of one host. The latency is how long it takes until a computing peer looks up from its
+  // node.
+  LinkCost link{.latency = 20e-6, .seconds_per_byte = 1.0 / 8e9};
+  std::size_t largest_bucket = 25u << 20;  // bytes; 0: no limit
+  bool overlap = true;                     // false: all reductions start after the last gradient
 };
 
 class LOCKSTEP_API DataParallel final : public engine::CommunicatePass {
