@@ -153,9 +153,11 @@ class Trainer {
       log_.emplace(job_, std::move(folder), resumed ? std::optional(point_.step) : std::nullopt,
                    out_);
       if (job_.checkpoint) {
-        checkpoints_.emplace(files_, checkpoint::CheckpointStore::Options{
-                                         .directory = log_->folder().checkpoints(),
-                                         .keep = static_cast<std::size_t>(job_.checkpoint->keep)});
+        checkpoints_.emplace(files_,
+                             checkpoint::CheckpointStore::Options{
+                                 .directory = log_->folder().checkpoints(),
+                                 .keep = static_cast<std::size_t>(job_.checkpoint->keep),
+                                 .generation = static_cast<std::uint64_t>(place_.generation)});
       }
     }
     share(*replica_, *group_, point_);
