@@ -13,6 +13,8 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 # A build tree runs where it lies; an installed one, and the tarball, find their library beside them.
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+# Libraries that were found in a prefix of the user are found there again.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
 string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 

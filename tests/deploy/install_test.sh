@@ -1,6 +1,7 @@
 #!/bin/bash
 # install_test.sh BUILD SOURCE COMPILER SANITIZERS: what `cmake --install` puts somewhere works after it was moved: the
-# programs train, a program of one's own builds against it, and the library shows the project's names only.
+# programs train, a program of one's own builds against it, the library shows the project's names only. The
+# tarball's program trains where it was unpacked.
 set -euo pipefail
 build=$1 source=$2 compiler=$3 sanitizers=$4
 
@@ -45,4 +46,10 @@ grep -q 'lockstep::engine::build_training' names.txt || fail "the library does n
 if grep -Ev '^((typeinfo|typeinfo name|vtable) for )?lockstep::' names.txt; then
   fail "the library shows the names above, which are not the project's"
 fi
+# The tarball runs where it is unpacked.
+cpack --config "$build/CPackConfig.cmake" -B pack >cpack.log || { cat cpack.log >&2; exit 1; }
+mkdir unpacked
+tar xzf pack/lockstep-*.tar.gz -C unpacked
+unpacked/lockstep-*/bin/lockstep train "$source/tests/deploy/synthetic.json" --runs unpacked/runs
+[[ -f unpacked/runs/installed/latest/summary.json ]] || fail "the tarball's program left no summary"
 echo "installed, moved, trained, built against: all as promised"
