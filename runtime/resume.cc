@@ -66,8 +66,9 @@ FoundResume find_resume(const Job& job, const metrics::RunFolder& folder) {
   const nlohmann::json mine = to_json(job);
   for (const fs::path& run : earlier_runs(folder)) {
     const nlohmann::json summary = read_json(run / "summary.json");
-    const bool done = summary.is_object() && summary.value("status", nlohmann::json()) == "done";
-    if (done || !same_job(mine, read_json(run / "job.json"))) continue;
+    if (!same_job(mine, read_json(run / "job.json"))) continue;
+    // What was begun before that has been gone on from, or is of no interest any more.
+    if (summary.is_object() && summary.value("status", nlohmann::json()) == "done") break;
     if (take_newest(run / "checkpoints", Leftovers::keep, found)) return found;
   }
   found.messages.push_back(

@@ -85,6 +85,14 @@ TEST_P(TrainResume, AKilledRunResumesToTheSameBits) {
   expect_each_step_once(run, steps);
   EXPECT_EQ(losses(run).back(), losses(whole).back());
 
+  Launched anew(site.launch(2, job));
+  EXPECT_TRUE(eventually([&anew] {
+    return anew.out().find("starting at step 0") != std::string::npos;
+  })) << "what the killed run began has been finished\n"
+      << anew.out();
+  anew.signal(SIGINT);
+  EXPECT_EQ(anew.wait(), 130) << anew.err();
+
   job["resume"] = saved_at(killed, 10);
   EXPECT_EQ(difference(saved_at(whole, steps), saved_at(site.done(2, job), steps)), "");
 }
