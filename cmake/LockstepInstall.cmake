@@ -4,6 +4,9 @@ include(CMakePackageConfigHelpers)
 set(lockstep_package ${CMAKE_INSTALL_LIBDIR}/cmake/Lockstep)
 
 target_link_options(lockstep PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/lockstep.map)
+if(NOT LOCKSTEP_SANITIZE)
+  target_link_options(lockstep PRIVATE LINKER:--no-undefined)  # a forgotten file shows here, not in a user's program
+endif()
 set_property(TARGET lockstep APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/lockstep.map)
 
 # The programs' own install rule stands in launcher/.
