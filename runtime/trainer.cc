@@ -15,9 +15,9 @@
 #include "collectives/rendezvous/store_client.h"
 #include "engine/cpu/kernels.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/data/loader.h"
 #include "runtime/fault_search.h"
 #include "runtime/interrupt.h"
+#include "runtime/job_data.h"
 #include "runtime/parallel/agreement.h"
 #include "runtime/parallel/kernels.h"
 #include "runtime/resume.h"
@@ -31,63 +31,6 @@ namespace {
 using std::chrono::duration;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-// Where every rank's samples come from.
-struct Datasets {
-  std::unique_ptr<data::Source> train;
-  std::unique_ptr<data::Source> eval;
-};
-
-Datasets open_datasets(const Job& job) {
-  return {data::open_source(job, data::Split::train),
-          job.data.eval ? data::open_source(job, data::Split::eval) : nullptr};
-}
-
-data::BatchPlan batch_plan(const Job& job, const data::Source& source, int world, data::Mode mode) {
-  return data::BatchPlan({.samples = static_cast<std::int64_t>(source.size()),
-                          .batch = effective_batch(job.data, world),
-                          .world = world,
-                          .accumulate = mode == data::Mode::training ? job.accumulate : 1,
-                          .mode = mode});
-}
-
-data::Pipeline pipeline(const Job& job, const data::Source& source, data::Mode mode) {
-  return data::Pipeline(job.data.transforms, source.shape(), mode);
-}
-
-// Which part of the samples a rank takes.
-struct Share {
-  int rank = 0;
-  int world = 1;
-};
-
-JobShape shape_of(const Job& job, const Datasets& datasets, int world, int evaluation_world) {
-  const data::BatchPlan train = batch_plan(job, *datasets.train, world, data::Mode::training);
-  JobShape shape{.image = pipeline(job, *datasets.train, data::Mode::training).output(),
-                 .batch = effective_batch(job.data, world),
-                 .capacity = train.capacity(),
-                 .steps_per_epoch = train.steps_per_epoch()};
-  shape.total_steps = job.steps ? *job.steps : *job.epochs * shape.steps_per_epoch;
-  if (datasets.eval) {
-    shape.evaluation_capacity =
-        batch_plan(job, *datasets.eval, evaluation_world, data::Mode::evaluation).capacity();
-  }
-  return shape;
-}
-
-std::unique_ptr<data::Loader> make_loader(const Job& job, const data::Source& source,
-                                          const Share& share, data::Mode mode) {
-  return std::make_unique<data::Loader>(
-      source, pipeline(job, source, mode),
-      data::LoaderOptions{.seed = job.seed,
-                          .rank = share.rank,
-                          .world = share.world,
-                          .batch = effective_batch(job.data, share.world),
-                          .accumulate = mode == data::Mode::training ? job.accumulate : 1,
-                          .mode = mode,
-                          .threads = job.data.threads,
-                          .prefetch = job.data.prefetch});
-}
 
 class Trainer {
  public:
@@ -211,9 +154,11 @@ class Trainer {
       log_.emplace(job_, std::move(folder), resumed ? std::optional(point_.step) : std::nullopt,
                    out_);
       if (job_.checkpoint) {
-        checkpoints_.emplace(files_, checkpoint::CheckpointStore::Options{
-                                         .directory = log_->folder().checkpoints(),
-                                         .keep = static_cast<std::size_t>(job_.checkpoint->keep)});
+        checkpoints_.emplace(files_,
+                             checkpoint::CheckpointStore::Options{
+                                 .directory = log_->folder().checkpoints(),
+                                 .keep = static_cast<std::size_t>(job_.checkpoint->keep),
+                                 .generation = static_cast<std::uint64_t>(place_.generation)});
       }
     }
     share(*replica_, *group_, point_);

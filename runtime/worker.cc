@@ -50,6 +50,7 @@ WorkerPlace place_from_environment() {
                     .world = number_in("LOCKSTEP_WORLD", 1),
                     .local_rank = number_in("LOCKSTEP_LOCAL_RANK", 0),
                     .local_world = number_in("LOCKSTEP_LOCAL_WORLD", 1),
+                    .generation = number_in("LOCKSTEP_GENERATION", 0),
                     .launched = true};
   if (place.rank >= place.world || place.local_rank >= place.local_world) {
     throw std::invalid_argument(fmt::format(

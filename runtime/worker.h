@@ -17,6 +17,7 @@ struct WorkerPlace {
   int world = 1;
   int local_rank = 0;
   int local_world = 1;
+  int generation = 0;     // attempts of this job before this one
   bool launched = false;  // by `lockstep launch`, which watches us and has made the run folder
 };
 

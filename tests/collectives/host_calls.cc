@@ -37,7 +37,7 @@ Buffer buffer_of(std::span<float> values) {
 TEST(HostCalls, ManyCanBePendingAndEndInOrder) {
   // More than the ring has entries, of all sizes, so that every mark is held up by every other.
   constexpr std::size_t kCalls = 500;
-  constexpr std::size_t kCount = 3000;
+  constexpr std::size_t kCount = 1500;
   const auto errors = errors_of_ranks(4, [&](Communicator& c) {
     auto arena =
         floats(c.allocate("gradients", kCalls * kCount * sizeof(float), Sharing::exchanged));
