@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <ctime>
 #include <random>
+#include <stdexcept>
 #include <system_error>
 
 namespace lockstep::launcher {
@@ -38,7 +39,13 @@ bool is_run_name(const std::string& name) {
 
 RunFolder create_run_folder(const std::filesystem::path& runs, const std::string& name) {
   const std::filesystem::path parent = std::filesystem::absolute(runs) / name;
-  std::filesystem::create_directories(parent);
+  std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  if (error) {
+    throw std::runtime_error(
+        fmt::format("the run folder {} cannot be made: {}; choose another place with --runs DIR",
+                    parent.string(), error.message()));
+  }
   RunFolder folder{name, {}, {}};
   do {
     folder.id = new_id();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <vector>
 
 namespace lockstep::runtime {
 namespace {
@@ -39,15 +41,29 @@ bool take_newest(const fs::path& checkpoints, Leftovers leftovers, FoundResume& 
   return true;
 }
 
-std::vector<fs::path> earlier_runs(const metrics::RunFolder& folder) {
-  std::vector<fs::path> runs;
+struct EarlierRun {
+  double started = 0;  // 0 where it did not get that far
+  fs::path path;
+  nlohmann::json summary;
+};
+
+// Newest first. A run's id need not tell: it may be a batch system's, or of the same second.
+std::vector<EarlierRun> earlier_runs(const metrics::RunFolder& folder) {
+  std::vector<EarlierRun> runs;
   for (const auto& entry : fs::directory_iterator(folder.path().parent_path())) {
-    if (entry.is_directory() && !entry.is_symlink() &&
-        entry.path().filename() != folder.path().filename()) {
-      runs.push_back(entry.path());
+    if (!entry.is_directory() || entry.is_symlink() ||
+        entry.path().filename() == folder.path().filename()) {
+      continue;
     }
+    EarlierRun run{.path = entry.path(), .summary = read_json(entry.path() / "summary.json")};
+    if (!run.summary.is_object()) run.summary = nlohmann::json::object();
+    const nlohmann::json started = run.summary.value("started", nlohmann::json());
+    if (started.is_number()) run.started = started;
+    runs.push_back(std::move(run));
   }
-  std::sort(runs.rbegin(), runs.rend());  // run ids begin with their time
+  std::ranges::sort(runs, [](const EarlierRun& one, const EarlierRun& other) {
+    return std::tie(one.started, one.path) > std::tie(other.started, other.path);
+  });
   return runs;
 }
 
@@ -64,12 +80,11 @@ FoundResume find_resume(const Job& job, const metrics::RunFolder& folder) {
     return found;
   }
   const nlohmann::json mine = to_json(job);
-  for (const fs::path& run : earlier_runs(folder)) {
-    const nlohmann::json summary = read_json(run / "summary.json");
-    if (!same_job(mine, read_json(run / "job.json"))) continue;
+  for (const EarlierRun& run : earlier_runs(folder)) {
+    if (!same_job(mine, read_json(run.path / "job.json"))) continue;
     // What was begun before that has been gone on from, or is of no interest any more.
-    if (summary.is_object() && summary.value("status", nlohmann::json()) == "done") break;
-    if (take_newest(run / "checkpoints", Leftovers::keep, found)) return found;
+    if (run.summary.value("status", nlohmann::json()) == "done") break;
+    if (take_newest(run.path / "checkpoints", Leftovers::keep, found)) return found;
   }
   found.messages.push_back(
       fmt::format("resume: no unfinished run of \"{}\" with this job has a checkpoint; "

@@ -145,6 +145,7 @@ class Trainer {
       messages = std::move(found.messages);
       if (found.checkpoint) {
         point_ = restore(*replica_, *found.checkpoint);
+        require_place_in_epoch(found.path);
         resumed = true;
         messages.push_back(
             fmt::format("resuming at step {} from {}", point_.step, found.path.string()));
@@ -168,6 +169,15 @@ class Trainer {
     log_->folder().write("plan.json", plan_json().dump(2) + "\n");
     introduce();
     log_->write_summary();
+  }
+
+  void require_place_in_epoch(const std::filesystem::path& path) const {
+    if (point_.step_in_epoch < plan_->shape.steps_per_epoch) return;
+    throw checkpoint::CheckpointError(fmt::format(
+        "{} was saved at step {} of its epoch, which now has {}: resume with the data and the "
+        "batch "
+        "that it was trained with (the batch is now {})",
+        path.string(), point_.step_in_epoch, plan_->shape.steps_per_epoch, plan_->shape.batch));
   }
 
   [[nodiscard]] nlohmann::ordered_json plan_json() const {

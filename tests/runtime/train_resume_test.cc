@@ -139,6 +139,9 @@ TEST(TrainResume, ACheckpointThatCannotBeUsedIsNamedOnce) {
   job["model"]["classes"] = 11;
   EXPECT_NE(failure(job).find("the model's is"), std::string::npos);
   job["model"]["classes"] = 10;
+  job["data"]["batch"] = 480;
+  EXPECT_NE(failure(job).find("of its epoch, which now has 2"), std::string::npos);
+  job["data"]["batch"] = 96;
   std::filesystem::resize_file(saved / "model.safetensors", 1000);
   EXPECT_NE(failure(job).find("model.safetensors"), std::string::npos);
 }
