@@ -98,8 +98,8 @@ void check(const JobPlace& root, const Job& job) {
   if (job.optimizer.nesterov && job.optimizer.momentum == 0) {
     optimizer.at("nesterov").fail("needs optimizer.momentum above 0");
   }
-  if (job.parallel.shard_optimizer.value_or(false)) {
-    root.at("parallel").at("shard_optimizer").fail("true is not built yet; use \"auto\" or false");
+  if (!job.parallel.shard_optimizer.value_or(true)) {
+    root.at("parallel").at("shard_optimizer").fail("false is not built yet; use \"auto\" or true");
   }
 }
 

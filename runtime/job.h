@@ -131,7 +131,7 @@ struct ParallelSpec {
   std::optional<double> bucket_mib;  // MiB a gradient bucket; default "auto": from the cost model
   bool overlap = true;               // false: reduce only after backward
   bool synchronise = true;  // false: no reduction at all; for benchmarks only, the replicas diverge
-  std::optional<bool> shard_optimizer;  // default "auto"; true is not built yet
+  std::optional<bool> shard_optimizer;  // default "auto": always; false is not built yet
   WirePrecision wire_precision = WirePrecision::fp32;
   double deadline_s = 600;  // seconds until a collective that has not ended fails; above 0
 };

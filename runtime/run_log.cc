@@ -52,7 +52,6 @@ RunLog::RunLog(const Job& job, metrics::RunFolder folder, std::optional<std::int
   summary_.started = now();
   summary_.device = "cpu";
   summary_.precision = std::string(name_of(job.precision));
-  summary_.backend = "host";
   summary_.model.kind = std::string(name_of(job.model.kind));
   attempt([&] {
     folder_.write("job.json", to_json(job).dump(2) + "\n");
@@ -81,19 +80,20 @@ void RunLog::step(const Step& step) {
   const double rate = sum.total > 0 ? static_cast<double>(step.samples) / sum.total : 0;
   const double exposed = 1e3 * sum.run.exposed / steps;
   const double stolen = 1e3 * sum.run.stolen / steps;
-  const metrics::StepLine line{.step = step.step,
-                               .steps = step.total_steps,
-                               .loss = step.loss,
-                               .lr = step.learning_rate,
-                               .step_ms = milliseconds,
-                               .samples_per_s = rate,
-                               .tokens_per_s = std::nullopt,
-                               .share_of_ceiling = std::nullopt,
-                               .comm_ms = exposed + stolen,
-                               .exposed_comm_ms = exposed,
-                               .data_wait_ms = 1e3 * sum.data_wait / steps};
-  progress_.log(line);
-  if (log_.is_open()) log_lines_.log(line);
+  line_ = {.step = step.step,
+           .steps = step.total_steps,
+           .loss = step.loss,
+           .lr = step.learning_rate,
+           .step_ms = milliseconds,
+           .samples_per_s = rate,
+           .tokens_per_s = std::nullopt,
+           .share_of_ceiling = std::nullopt,
+           .comm_ms = exposed + stolen,
+           .exposed_comm_ms = exposed,
+           .data_wait_ms = 1e3 * sum.data_wait / steps};
+  progress_.log(line_);
+  shown_ = std::chrono::steady_clock::now();
+  if (log_.is_open()) log_lines_.log(line_);
   summary_.train_loss = step.loss;
   attempt([&] {
     if (metrics_) {
@@ -117,6 +117,16 @@ void RunLog::step(const Step& step) {
       events_->write(now(), {"step_ms/exposed_comm", step.step, static_cast<float>(exposed)});
     }
   });
+}
+
+void RunLog::advance(std::int64_t step, double loss) {
+  constexpr std::chrono::milliseconds kBetween{200};
+  const auto now = std::chrono::steady_clock::now();
+  if (line_.step == 0 || now - shown_ < kBetween) return;  // nothing was measured yet, or just now
+  shown_ = now;
+  line_.step = step;
+  line_.loss = loss;
+  progress_.advance(line_);
 }
 
 void RunLog::evaluation(std::int64_t step, const EvaluationResult& result) {

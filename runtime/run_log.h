@@ -5,6 +5,7 @@
 // progress line's stream and does not stop training.
 #pragma once
 
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -41,6 +42,8 @@ class LOCKSTEP_API RunLog {
     StepStatistics::Interval interval;
   };
   void step(const Step& step);
+  // A step that is not logged: moves a terminal's line, a few times a second at most.
+  void advance(std::int64_t step, double loss);
   void evaluation(std::int64_t step, const EvaluationResult& result);
   void say(std::string_view sentence);
   // For the log alone: what its caller says to the user.
@@ -65,6 +68,8 @@ class LOCKSTEP_API RunLog {
   metrics::Summary summary_;
   std::optional<metrics::MetricsLog> metrics_;
   std::optional<metrics::EventFile> events_;
+  metrics::StepLine line_;  // as last shown
+  std::chrono::steady_clock::time_point shown_;
   bool said_unwritable_ = false;
 };
 

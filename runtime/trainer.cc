@@ -220,7 +220,7 @@ class Trainer {
       if (interrupts_ && interrupts_->interrupted()) return TrainEnd::interrupted;
       train_step();
       const bool last = point_.step == total;
-      if (log_ && (last || point_.step % job_.log_every_steps == 0)) log_step();
+      if (log_) show_step(last);
       const bool evaluates =
           datasets_.eval &&
           (last || (job_.eval_every_steps > 0 && point_.step % job_.eval_every_steps == 0));
@@ -301,6 +301,12 @@ class Trainer {
     wait_for_the_end_of(static_cast<int>(std::fmod(first, 1e5)));
   }
 
+  void show_step(bool last) {
+    if (last || point_.step % job_.log_every_steps == 0) return log_step();
+    const engine::StepState& state = replica_->state();
+    log_->advance(point_.step, state.loss_sum / state.weight_sum);
+  }
+
   void log_step() {
     const StepStatistics::Interval interval = statistics_.interval();
     const engine::StepState& state = replica_->state();
@@ -361,7 +367,8 @@ class Trainer {
     summary.epochs = static_cast<double>(point_.step) / static_cast<double>(shape.steps_per_epoch);
     summary.samples = point_.step * shape.batch;
     summary.step_ms = statistics_.summary();
-    summary.restarts = 0;
+    summary.restarts = place_.generation;
+    summary.backend = std::string(group_->backend());
     if (const double seconds = statistics_.total_seconds(); steps_here > 0 && seconds > 0) {
       const double steps = static_cast<double>(steps_here);
       summary.throughput.samples_per_s = steps * static_cast<double>(shape.batch) / seconds;

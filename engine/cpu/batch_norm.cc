@@ -45,22 +45,36 @@ Moments moments_of(const double* statistics, std::int64_t channels, std::int64_t
   return {mean, std::max(0.0, statistics[channels + c] / count - mean * mean)};
 }
 
+// Two sums a channel, over images of weight 1.
+struct ImageSums {
+  const float* weights;
+  double* partial;  // of each piece
+  double* out;      // [2 * channels]
+};
+
+// Sums add(image, sums) in fixed pieces, so that the bits do not depend on the number of threads.
+template <class Add>
+void sum_images(int threads, const Images& images, const ImageSums& to, Add add) {
+  const std::int64_t each = images_a_piece(images), pieces = pieces_of(images),
+                     words = 2 * images.channels;
+  for_pieces(threads, pieces, [&](std::int64_t piece) {
+    double* sums = to.partial + piece * words;
+    std::fill(sums, sums + words, 0.0);
+    for (std::int64_t n = piece * each; n < std::min(images.count, (piece + 1) * each); ++n) {
+      if (to.weights[n] == 1.0F) add(n, sums);
+    }
+  });
+  std::fill(to.out, to.out + words, 0.0);
+  for (std::int64_t i = 0; i < pieces * words; ++i) to.out[i % words] += to.partial[i];
+}
+
 Kernel bind_statistics(const Context& context, const Binding& b) {
   return [context, s = images_of(b.input(0).shape), x = b.in<float>(0), weights = b.in<float>(1),
           out = b.out<double>(0), partial = reinterpret_cast<double*>(b.workspace)] {
-    const std::int64_t each = images_a_piece(s), pieces = pieces_of(s), words = 2 * s.channels;
-    for_pieces(context.threads, pieces, [&](std::int64_t piece) {
-      double* sums = partial + piece * words;
-      std::fill(sums, sums + words, 0.0);
-      for (std::int64_t n = piece * each; n < std::min(s.count, (piece + 1) * each); ++n) {
-        if (weights[n] != 1.0F) continue;
-        add_squares(x + n * s.elements(), s, sums);
-      }
-    });
-    std::fill(out, out + words, 0.0);
-    for (std::int64_t i = 0; i < pieces * words; ++i) out[i % words] += partial[i];
+    sum_images(context.threads, s, {weights, partial, out},
+               [&](std::int64_t n, double* sums) { add_squares(x + n * s.elements(), s, sums); });
     const auto samples = std::count(weights, weights + s.count, 1.0F);
-    out[words] = static_cast<double>(samples * s.pixels);
+    out[2 * s.channels] = static_cast<double>(samples * s.pixels);
   };
 }
 
@@ -122,18 +136,10 @@ Kernel bind_backward_statistics(const Context& context, const Binding& b) {
       tables.scale[c] = static_cast<float>(1.0 / std::sqrt(m.variance + epsilon));
     }
     const BackwardSums k{s, tables.mean, tables.scale, relu};
-    const std::int64_t each = images_a_piece(s), pieces = pieces_of(s), words = 2 * s.channels;
-    for_pieces(context.threads, pieces, [&](std::int64_t piece) {
-      double* sums = partial + piece * words;
-      std::fill(sums, sums + words, 0.0);
-      for (std::int64_t n = piece * each; n < std::min(s.count, (piece + 1) * each); ++n) {
-        if (weights[n] != 1.0F) continue;
-        const std::int64_t at = n * s.elements();
-        add_gradients(k, {x + at, dy + at, y + at}, sums);
-      }
+    sum_images(context.threads, s, {weights, partial, out}, [&](std::int64_t n, double* sums) {
+      const std::int64_t at = n * s.elements();
+      add_gradients(k, {x + at, dy + at, y + at}, sums);
     });
-    std::fill(out, out + words, 0.0);
-    for (std::int64_t i = 0; i < pieces * words; ++i) out[i % words] += partial[i];
   };
 }
 

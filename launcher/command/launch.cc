@@ -10,16 +10,15 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "engine/version.h"
 #include "launcher/command/command.h"
 #include "launcher/coordinator/coordinator.h"
 #include "launcher/program_search.h"
-#include "launcher/run_folder.h"
-#include "launcher/run_summary.h"
 #include "launcher/store_host.h"
 #include "launcher/visible_gpus.h"
 #include "runtime/job.h"
 #include "runtime/metrics/run_folder.h"
-#include "runtime/metrics/summary.h"
+#include "runtime/metrics/summary_file.h"
 
 namespace lockstep::launcher {
 namespace {
@@ -97,7 +96,7 @@ Task job_task(const Options& options, const std::filesystem::path& lockstep) {
   for (const std::string& setting : options.settings) {
     task.args.insert(task.args.end(), {"--set", setting});
   }
-  if (!is_run_name(task.name)) {
+  if (!runtime::metrics::is_run_name(task.name)) {
     throw UsageError(
         fmt::format("the job's name '{}' cannot name a folder: it must be a plain file "
                     "name that does not begin with '.'",
@@ -121,7 +120,7 @@ Task program_task(const Options& options) {
   }
   task.args = options.program;
   task.name = std::filesystem::path(program).filename().string();
-  if (!is_run_name(task.name)) task.name = "program";
+  if (!runtime::metrics::is_run_name(task.name)) task.name = "program";
   return task;
 }
 
@@ -174,13 +173,31 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Every key of the contract, also where no trainer will fill them in.
-void begin_summary(const RunFolder& folder) {
-  runtime::metrics::Summary summary;
-  summary.name = folder.name;
-  summary.run = folder.id;
-  runtime::metrics::RunFolder::open(folder.path)
-      .write("summary.json", runtime::metrics::to_text(summary));
+runtime::metrics::RunStatus status_of(Status status) {
+  switch (status) {
+    case Status::kDone:
+      return runtime::metrics::RunStatus::done;
+    case Status::kFailed:
+      return runtime::metrics::RunStatus::failed;
+    case Status::kInterrupted:
+      return runtime::metrics::RunStatus::interrupted;
+  }
+  throw std::logic_error("unknown status");
+}
+
+// What the launcher knows of the end.
+void note_end(runtime::metrics::Summary& summary, const Outcome& outcome) {
+  using runtime::metrics::ExitSource;
+  summary.status = status_of(outcome.status);
+  summary.exit.emplace();
+  summary.exit->code = outcome.code;
+  summary.exit->source =
+      outcome.source == launcher::ExitSource::kWorker ? ExitSource::worker : ExitSource::launcher;
+  if (outcome.culprit) {
+    if (outcome.culprit->rank) summary.exit->rank = *outcome.culprit->rank;
+    summary.exit->host = outcome.culprit->host;
+  }
+  summary.ended = seconds_now();
 }
 
 Launch make_launch(const Options& options, const Task& task, std::uint32_t workers) {
@@ -193,7 +210,7 @@ Launch make_launch(const Options& options, const Task& task, std::uint32_t worke
   job.master_address = "127.0.0.1";  // one host: no other address is needed, and none is opened
   job.interface = "lo";
   launch.plan.workers_per_host = {workers};
-  launch.plan.version = LOCKSTEP_VERSION;
+  launch.plan.version = engine::version();
   launch.plan.grace = std::chrono::milliseconds(std::llround(options.grace_s * 1000));
   if (options.verbose) launch.verbosity = Verbosity::kVerbose;
   if (task.kind == Task::Kind::kJob) {
@@ -222,20 +239,26 @@ int run_launch(const std::vector<std::string>& args) {
   // Before anything has a thread, so that no thread takes a signal that is meant for us.
   const Signals signals{SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
   try {
-    const RunFolder folder = create_run_folder(options.runs, task.name);
-    begin_summary(folder);
+    const auto folder = runtime::metrics::RunFolder::create(options.runs, task.name);
+    std::filesystem::create_directory(folder.path() / "log");
+    runtime::metrics::Summary summary;
+    summary.name = task.name;
+    summary.run = folder.id();
+    runtime::metrics::complete_summary(folder, summary);  // also where no trainer will fill it in
     const StoreHost store(workers, launch.plan.job.generation);
-    launch.plan.job.run_id = folder.id;
-    launch.plan.job.run_folder = folder.path;
+    launch.plan.job.run_id = folder.id();
+    launch.plan.job.run_folder = folder.path();
     launch.plan.job.store_address = store.address();
     launch.plan.job.secret = store.secret();
     fmt::print(stderr, "lockstep: {} worker{}, run folder {}\n", workers, workers == 1 ? "" : "s",
-               (std::filesystem::path(options.runs) / folder.name / folder.id).string());
+               (std::filesystem::path(options.runs) / task.name / folder.id()).string());
 
-    RunFacts facts{workers, seconds_now(), 0};
+    summary.world = workers;
+    summary.restarts = static_cast<std::int64_t>(launch.plan.job.generation);
+    summary.started = seconds_now();
     const Outcome outcome = run_coordinator(launch, signals);
-    facts.ended = seconds_now();
-    write_summary(folder, facts, outcome);
+    note_end(summary, outcome);
+    runtime::metrics::complete_summary(folder, summary);
     return outcome.code;
   } catch (const std::exception& error) {
     fmt::print(stderr, "error: {}\n", error.what());

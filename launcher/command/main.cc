@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/version.h"
 #include "launcher/command/command.h"
 #include "launcher/coordinator/outcome.h"
 #include "launcher/process/system_call.h"
@@ -44,7 +45,7 @@ int run(const std::vector<std::string>& args) {
     return 0;
   }
   if (args[0] == "--version") {
-    fmt::print("lockstep {}\n", LOCKSTEP_VERSION);
+    fmt::print("lockstep {}\n", engine::version());
     return 0;
   }
   const auto found = std::ranges::find(kCommands, args[0], &Command::name);

@@ -51,22 +51,6 @@ std::string error_message(const std::string& path) {
 
 }  // namespace
 
-std::string_view to_string(Status status) {
-  switch (status) {
-    case Status::kDone:
-      return "done";
-    case Status::kFailed:
-      return "failed";
-    case Status::kInterrupted:
-      return "interrupted";
-  }
-  return "failed";
-}
-
-std::string_view to_string(ExitSource source) {
-  return source == ExitSource::kWorker ? "worker" : "launcher";
-}
-
 std::string join_ranks(const std::vector<std::uint32_t>& ranks) {
   std::string text;
   for (std::size_t i = 0; i < ranks.size();) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace lockstep::launcher {
@@ -34,10 +33,6 @@ struct Outcome {
   ExitSource source = ExitSource::kWorker;
   std::optional<Culprit> culprit;
 };
-
-// "done", "failed", "interrupted": as summary.json has it.
-[[nodiscard]] std::string_view to_string(Status status);
-[[nodiscard]] std::string_view to_string(ExitSource source);
 
 // The failure in words, ready to print: the culprit, the message in its error file (where it
 // wrote one), the last lines of its standard error, its log, and the others in one line.

@@ -15,14 +15,14 @@ namespace lockstep::runtime::metrics {
 namespace {
 
 constexpr int kAttempts = 16;
+constexpr std::size_t kLongestName = 200;
 
 void require_file_name(std::string_view name, std::string_view what) {
-  if (name.empty() || name.starts_with('.') || name == "latest" ||
-      name.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos) {
+  if (!is_run_name(name)) {
     throw RunFolderError(fmt::format(
         "the {} \"{}\" cannot be a folder's name: it must not be empty, be \"latest\", begin with "
-        "'.' or hold '/'",
-        what, name));
+        "'.', hold '/' or be longer than {} bytes",
+        what, name, kLongestName));
   }
 }
 
@@ -49,6 +49,12 @@ void point_latest(const std::filesystem::path& folder, const std::string& id) {
 }
 
 }  // namespace
+
+bool is_run_name(std::string_view name) {
+  return !name.empty() && !name.starts_with('.') && name != "latest" &&
+         name.size() <= kLongestName &&
+         name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
+}
 
 std::string run_id(std::chrono::system_clock::time_point now, std::uint16_t digits) {
   const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(now);

@@ -24,6 +24,10 @@ class LOCKSTEP_API RunFolderError : public std::runtime_error {
 // "20261130-181502-3fa9": UTC and four hex digits.
 [[nodiscard]] std::string run_id(std::chrono::system_clock::time_point now, std::uint16_t digits);
 
+// Whether a run may be called so: one component of a path, neither hidden nor "latest", of at most
+// 200 bytes.
+[[nodiscard]] LOCKSTEP_API bool is_run_name(std::string_view name);
+
 class LOCKSTEP_API RunFolder {
  public:
   // The folder that the launcher has made, LOCKSTEP_RUN; nothing if that is not set.

@@ -15,16 +15,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-std::vector<std::string> launch(std::vector<std::string> flags,
-                                const std::vector<std::string>& rest,
-                                const std::vector<std::string>& more = {}) {
-  std::vector<std::string> args{"launch"};
-  args.insert(args.end(), flags.begin(), flags.end());
-  args.insert(args.end(), rest.begin(), rest.end());
-  args.insert(args.end(), more.begin(), more.end());
-  return args;
-}
-
 bool ready(const Launched& job, int ranks) {
   return eventually([&job, ranks] {
     for (int rank = 0; rank < ranks; ++rank) {

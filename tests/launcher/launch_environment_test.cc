@@ -13,16 +13,6 @@
 namespace lockstep::launcher {
 namespace {
 
-std::vector<std::string> launch(std::vector<std::string> flags,
-                                const std::vector<std::string>& rest,
-                                const std::vector<std::string>& more = {}) {
-  std::vector<std::string> args{"launch"};
-  args.insert(args.end(), flags.begin(), flags.end());
-  args.insert(args.end(), rest.begin(), rest.end());
-  args.insert(args.end(), more.begin(), more.end());
-  return args;
-}
-
 nlohmann::json facts(const Launched& job, int rank) {
   return nlohmann::json::parse(contents(job.folder() / fmt::format("rank{}.json", rank)));
 }

@@ -56,6 +56,15 @@ std::vector<std::string> worker(const std::string& mode) {
   return {"--", python(), LOCKSTEP_SOURCE_DIR "/tests/launcher/worker.py", mode};
 }
 
+std::vector<std::string> launch(const std::vector<std::string>& flags,
+                                const std::vector<std::string>& what,
+                                const std::vector<std::string>& more) {
+  std::vector<std::string> args{"launch"};
+  for (const auto* part : {&flags, &what, &more})
+    args.insert(args.end(), part->begin(), part->end());
+  return args;
+}
+
 Launched::Launched(const Setup& setup) : mark_("LOCKSTEP_TEST_MARK=" + folder_.path().string()) {
   ProcessPlan plan;
   plan.args = setup.through;

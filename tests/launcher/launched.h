@@ -28,6 +28,12 @@ inline constexpr std::chrono::seconds kPatience{60};  // a hang, not a slow mach
 [[nodiscard]] std::string python();
 [[nodiscard]] std::vector<std::string> worker(const std::string& mode);
 
+// The arguments of `lockstep launch` with these flags, what it is to start, and more of that's own
+// arguments.
+[[nodiscard]] std::vector<std::string> launch(const std::vector<std::string>& flags,
+                                              const std::vector<std::string>& what,
+                                              const std::vector<std::string>& more = {});
+
 class Launched {
  public:
   struct Setup {

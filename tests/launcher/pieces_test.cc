@@ -10,10 +10,9 @@
 
 #include "launcher/agent/allowed_cpus.h"
 #include "launcher/agent/worker_environment.h"
+#include "launcher/coordinator/outcome.h"
 #include "launcher/coordinator/screen.h"
 #include "launcher/program_search.h"
-#include "launcher/run_folder.h"
-#include "launcher/run_summary.h"
 #include "launcher/visible_gpus.h"
 #include "tests/launcher/temporary_folder.h"
 
@@ -154,57 +153,6 @@ TEST(ProgramSearch, SaysWhereItLookedAndWhatItPassedOver) {
   EXPECT_EQ(find_program("tool", path), (folder.path() / "bin/tool").string());
   EXPECT_THROW((void)find_program("", path), ProgramNotFound);
   EXPECT_THROW((void)find_program(folder.path().string(), path), ProgramNotFound);
-}
-
-TEST(RunFolder, IsTheOwnersAloneAndLatestPointsToTheNewest) {
-  const TemporaryFolder runs;
-  const RunFolder first = create_run_folder(runs.path() / "new" / "runs", "job");
-  const RunFolder second = create_run_folder(runs.path() / "new" / "runs", "job");
-  EXPECT_NE(first.id, second.id);
-  struct stat status {};
-  ASSERT_EQ(::stat(second.path.c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 07777, 0700U);
-  EXPECT_TRUE(fs::is_directory(second.path / "log"));
-  EXPECT_EQ(fs::read_symlink(second.path.parent_path() / "latest"), second.id);
-  EXPECT_EQ(std::distance(fs::directory_iterator(second.path.parent_path()), {}), 3);
-}
-
-TEST(RunFolder, NamesThatWouldEscapeAreNone) {
-  for (const char* name : {"", ".", "..", "a/b", "latest", ".hidden"}) {
-    EXPECT_FALSE(is_run_name(name)) << name;
-  }
-  EXPECT_TRUE(is_run_name("fashion-resnet v2"));
-}
-
-TEST(RunSummary, CorrectsWhatTheTrainerWroteOnlyWhereTheJobDidNotEndWell) {
-  const TemporaryFolder folder;
-  const RunFolder run{"job", "id", folder.path()};
-  write(folder.path() / "summary.json",
-        R"({"status": "done", "exit": {"code": 0}, "steps": 12, "started": 5})");
-  const auto read = [&folder] {
-    std::ifstream file(folder.path() / "summary.json");
-    return nlohmann::json::parse(file);
-  };
-  write_summary(run, {2, 7, 9}, {});
-  EXPECT_EQ(read()["exit"]["code"], 0);
-  EXPECT_EQ(read()["started"], 5);
-  EXPECT_EQ(read()["world"], 2);
-  Outcome failed{Status::kFailed, 137, ExitSource::kWorker, Culprit{}};
-  failed.culprit->rank = 1;
-  failed.culprit->host = "h\xff";
-  write_summary(run, {2, 7, 9}, failed);
-  EXPECT_EQ(read()["status"], "failed");
-  EXPECT_EQ(read()["exit"]["code"], 137);
-  EXPECT_EQ(read()["exit"]["rank"], 1);
-  EXPECT_EQ(read()["steps"], 12);
-}
-
-TEST(RunSummary, ATornOneIsReplaced) {
-  const TemporaryFolder folder;
-  write(folder.path() / "summary.json", R"({"status": "do)");
-  write_summary({"job", "id", folder.path()}, {1, 7, 9}, {});
-  std::ifstream file(folder.path() / "summary.json");
-  EXPECT_EQ(nlohmann::json::parse(file)["status"], "done");
 }
 
 TEST(Outcome, RanksAreJoined) {

@@ -99,7 +99,7 @@ TEST(Job, EveryValueIsTaken) {
       },
       "precision": "fp32", "accumulate": 4, "recompute": "none", "batch_norm": "synchronised",
       "parallel": {"backend": "host", "bucket_mib": 1.5, "overlap": false, "synchronise": false,
-                   "shard_optimizer": false, "wire_precision": "fp32", "deadline_s": 30},
+                   "shard_optimizer": true, "wire_precision": "fp32", "deadline_s": 30},
       "device": "cpu", "steps": 1e3, "eval_every_steps": 100, "log_every_steps": 1,
       "checkpoint": {"every_steps": 7, "keep": 2}, "resume": "auto", "profile": null,
       "metrics": {"tensorboard": false, "prometheus": null}
@@ -135,7 +135,7 @@ TEST(Job, EveryValueIsTaken) {
   EXPECT_EQ(job.parallel.bucket_mib, 1.5);
   EXPECT_FALSE(job.parallel.overlap);
   EXPECT_FALSE(job.parallel.synchronise);
-  EXPECT_EQ(job.parallel.shard_optimizer, false);
+  EXPECT_EQ(job.parallel.shard_optimizer, true);
   EXPECT_EQ(job.device, DeviceChoice::cpu);
   EXPECT_EQ(job.steps, 1000);
   EXPECT_EQ(job.checkpoint->every_steps, 7);
@@ -208,7 +208,7 @@ TEST(Job, UnbuiltPartsAreRefusedByName) {
       {"/recompute", "block"},
       {"/parallel/backend", "nccl"},
       {"/parallel/wire_precision", "bf16"},
-      {"/parallel/shard_optimizer", true},
+      {"/parallel/shard_optimizer", false},
       {"/profile", {{"wait", 2}}},
       {"/metrics/prometheus", "127.0.0.1:9400"},
       {"/data/transforms", {{{"kind", "flip"}, {"direction", "vertical"}}}},

@@ -13,7 +13,7 @@
 
 #include "runtime/metrics/jsonl.h"
 #include "runtime/metrics/run_folder.h"
-#include "runtime/metrics/summary.h"
+#include "runtime/metrics/summary_file.h"
 #include "tests/runtime/checkpoint_fixtures.h"
 
 namespace lockstep::runtime::metrics {
@@ -46,6 +46,7 @@ TEST(RunFolder, IsMadePrivateAndLatestPointsToTheNewest) {
   const RunFolder second = RunFolder::create(folder.path() / "runs", "lenet");
   EXPECT_NE(second.path(), first.path());
   EXPECT_EQ(std::filesystem::read_symlink(latest), second.id());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(latest.parent_path()), {}), 3);
 }
 
 TEST(RunFolder, ARequeuedJobFindsItselfByItsId) {
@@ -62,7 +63,9 @@ TEST(RunFolder, ANameThatIsNoFolderNameIsRefused) {
   for (const char* name : {"", ".", "..", ".hidden", "a/b", "latest"}) {
     EXPECT_THROW((void)RunFolder::create(folder.path(), name), RunFolderError) << name;
     EXPECT_THROW((void)RunFolder::create(folder.path(), "ok", name), RunFolderError) << name;
+    EXPECT_FALSE(is_run_name(name)) << name;
   }
+  EXPECT_TRUE(is_run_name("fashion-resnet v2"));
 }
 
 TEST(RunFolder, WhereNoneCanBeMadeThePathIsNamed) {
@@ -95,6 +98,51 @@ TEST(RunFolder, AWrittenFileReplacesTheOldOneAndLeavesNothingElse) {
   EXPECT_EQ(text_of(folder.path() / "summary.json"), "new");
   checkpoint::PosixFileSystem files;
   EXPECT_THAT(files.list(folder.path()), testing::ElementsAre("summary.json"));
+}
+
+nlohmann::json summary_in(const std::filesystem::path& folder) {
+  return nlohmann::json::parse(text_of(folder / "summary.json"));
+}
+
+// As the launcher knows a run of two workers.
+Summary launchers_summary(RunStatus status, int code) {
+  Summary summary;
+  summary.name = "job";
+  summary.run = "id";
+  summary.world = 2;
+  summary.started = 7;
+  summary.ended = 9;
+  summary.status = status;
+  summary.exit.emplace();
+  summary.exit->code = code;
+  return summary;
+}
+
+TEST(SummaryFile, CorrectsWhatTheTrainerWroteOnlyWhereTheJobDidNotEndWell) {
+  const TemporaryFolder folder;
+  const RunFolder run = RunFolder::open(folder.path());
+  run.write("summary.json",
+            R"({"status": "done", "exit": {"code": 0}, "steps": 12, "started": 5})");
+  complete_summary(run, launchers_summary(RunStatus::done, 0));
+  EXPECT_EQ(summary_in(folder.path())["exit"]["code"], 0);
+  EXPECT_EQ(summary_in(folder.path())["started"], 5);
+  EXPECT_EQ(summary_in(folder.path())["world"], 2);
+  Summary failed = launchers_summary(RunStatus::failed, 137);
+  failed.exit->rank = 1;
+  failed.exit->host = "h\xff";
+  complete_summary(run, failed);
+  EXPECT_EQ(summary_in(folder.path())["status"], "failed");
+  EXPECT_EQ(summary_in(folder.path())["exit"]["code"], 137);
+  EXPECT_EQ(summary_in(folder.path())["exit"]["rank"], 1);
+  EXPECT_EQ(summary_in(folder.path())["steps"], 12);
+}
+
+TEST(SummaryFile, ATornOneIsReplaced) {
+  const TemporaryFolder folder;
+  const RunFolder run = RunFolder::open(folder.path());
+  run.write("summary.json", R"({"status": "do)");
+  complete_summary(run, launchers_summary(RunStatus::done, 0));
+  EXPECT_EQ(summary_in(folder.path())["status"], "done");
 }
 
 TEST(Summary, WhatWasNotMeasuredIsNull) {
