@@ -19,7 +19,8 @@ Json read(const std::filesystem::path& path) {
 void complete_summary(const RunFolder& folder, const Summary& known) {
   Json summary = read(folder.path() / "summary.json");
   const bool ended_badly = known.status && *known.status != RunStatus::done;
-  for (const auto& [key, value] : to_json(known).items()) {
+  const Json ours = to_json(known);
+  for (const auto& [key, value] : ours.items()) {
     const bool overruled = ended_badly && (key == "status" || key == "exit");
     if (overruled || !summary.contains(key) || summary[key].is_null()) summary[key] = value;
   }
