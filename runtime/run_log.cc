@@ -119,12 +119,13 @@ void RunLog::step(const Step& step) {
   });
 }
 
-void RunLog::advance(std::int64_t step, double loss) {
+void RunLog::advance(std::int64_t step, std::int64_t total_steps, double loss) {
   constexpr std::chrono::milliseconds kBetween{200};
   const auto now = std::chrono::steady_clock::now();
-  if (line_.step == 0 || now - shown_ < kBetween) return;  // nothing was measured yet, or just now
+  if (now - shown_ < kBetween) return;
   shown_ = now;
   line_.step = step;
+  line_.steps = total_steps;
   line_.loss = loss;
   progress_.advance(line_);
 }

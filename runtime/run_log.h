@@ -43,7 +43,7 @@ class LOCKSTEP_API RunLog {
   };
   void step(const Step& step);
   // A step that is not logged: moves a terminal's line, a few times a second at most.
-  void advance(std::int64_t step, double loss);
+  void advance(std::int64_t step, std::int64_t total_steps, double loss);
   void evaluation(std::int64_t step, const EvaluationResult& result);
   void say(std::string_view sentence);
   // For the log alone: what its caller says to the user.

@@ -15,7 +15,8 @@
 #include "collectives/rendezvous/store_client.h"
 #include "engine/cpu/kernels.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/fault_search.h"
+#include "runtime/divergence.h"
+#include "runtime/first_failure.h"
 #include "runtime/interrupt.h"
 #include "runtime/job_data.h"
 #include "runtime/parallel/agreement.h"
@@ -108,9 +109,9 @@ class Trainer {
     }
     const double none = std::numeric_limits<double>::max();
     const double mine = failure ? static_cast<double>(group_->rank()) : none;
-    const double first = least(mine);
+    const double first = least(*group_, mine);
     if (failure && first == mine) std::rethrow_exception(failure);
-    if (first != none) wait_for_the_end_of(static_cast<int>(first));
+    if (first != none) wait_for_the_end_of(*group_, static_cast<int>(first));
     if (worker_.store && job_.parallel.synchronise) {
       parallel::require_agreement(*worker_.store, agreement_of(*plan_, job_, place_.world),
                                   std::chrono::duration_cast<milliseconds>(deadline()));
@@ -118,18 +119,6 @@ class Trainer {
     parallel::add_kernels(kernels_, *group_);
     replica_.emplace(plan_->compiled, kernels_, *group_, static_cast<int>(job_.accumulate));
     train_loader_ = make_loader(job_, *datasets_.train, training_share(), data::Mode::training);
-  }
-
-  // The least of all ranks' numbers.
-  double least(double number) {
-    group_->stream().wait(
-        group_->all_reduce({&number, 1, engine::DType::f64}, collectives::ReduceOp::min));
-    return number;
-  }
-
-  [[noreturn]] void wait_for_the_end_of(int rank) {
-    group_->barrier();  // ends with that rank's failure
-    throw std::runtime_error(fmt::format("rank {} failed", rank));
   }
 
   // Parameters, and for rank 0 the run folder; from a checkpoint where there is one to go on from.
@@ -254,7 +243,11 @@ class Trainer {
     time.data_wait = train_loader_->wait_seconds() - data_before;
     time.peer_wait = group_->time().peer_wait - peer_before;
     const engine::StepState& state = replica_->state();
-    if (state.skip != 0) explain_divergence();
+    if (state.skip != 0) {
+      train_loader_->seek({point_.epoch, point_.step_in_epoch});
+      explain_divergence(*replica_, *group_, *train_loader_,
+                         {point_.step + 1, job_.accumulate, place_.rank});
+    }
     statistics_.add(time);
     loss_sum_ += state.loss_sum;
     weight_sum_ += state.weight_sum;
@@ -265,46 +258,10 @@ class Trainer {
     point_.step_in_epoch = next.step;
   }
 
-  // Runs the step again from the same parameters, node by node; the rank that finds the first fault
-  // says so, and the others end with it.
-  [[noreturn]] void explain_divergence() {
-    train_loader_->seek({point_.epoch, point_.step_in_epoch});
-    std::optional<Fault> fault;
-    double micro_of_fault = 0;
-    for (std::int64_t micro = 0; micro < job_.accumulate; ++micro) {
-      std::optional<Fault> found = find_fault(*replica_, train_loader_->next());
-      if (found && !fault) {
-        fault = std::move(found);
-        micro_of_fault = static_cast<double>(micro);
-      }
-    }
-    // Ranks are compared by (micro-step, place in the step, rank).
-    const double none = 1e15;
-    const double key = fault ? (micro_of_fault * 1e6 + static_cast<double>(fault->place)) * 1e5 +
-                                   static_cast<double>(group_->rank())
-                             : none;
-    const double first = least(key);
-    const std::string where =
-        fmt::format("step {}: the loss is not finite; no parameter was changed", point_.step + 1);
-    if (first == none) {
-      if (group_->rank() != 0) wait_for_the_end_of(0);
-      throw DivergedError(
-          where +
-          ". Run again node by node, every value is finite: the sum over the batch overflows");
-    }
-    if (fault && key == first) {
-      throw DivergedError(
-          fmt::format("{}. On rank {}, {}. Lower the learning rate (now {:g}) or set "
-                      "optimizer.clip_norm; look at the data if it happens at once",
-                      where, place_.rank, fault->message, replica_->state().learning_rate));
-    }
-    wait_for_the_end_of(static_cast<int>(std::fmod(first, 1e5)));
-  }
-
   void show_step(bool last) {
     if (last || point_.step % job_.log_every_steps == 0) return log_step();
     const engine::StepState& state = replica_->state();
-    log_->advance(point_.step, state.loss_sum / state.weight_sum);
+    log_->advance(point_.step, plan_->shape.total_steps, state.loss_sum / state.weight_sum);
   }
 
   void log_step() {

@@ -4,19 +4,12 @@
 #include <filesystem>
 #include <iosfwd>
 #include <optional>
-#include <stdexcept>
 
 #include "engine/device/visibility.h"
 #include "runtime/job.h"
 #include "runtime/job_plan.h"
 
 namespace lockstep::runtime {
-
-// The loss became a number that is not finite. The parameters are those of the last good step.
-class LOCKSTEP_API DivergedError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct TrainOptions {
   std::filesystem::path runs = "runs";  // where a run folder is made, if the launcher has made none
