@@ -31,6 +31,8 @@ class LOCKSTEP_API Attributes {
   [[nodiscard]] const std::string& text(std::string_view name) const;
   [[nodiscard]] const Integers& integers(std::string_view name) const;
 
+  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
+
   // The value, or `fallback` where it is not set.
   [[nodiscard]] std::int64_t integer_or(std::string_view name, std::int64_t fallback) const;
 

@@ -42,7 +42,7 @@ CompiledJob compile(const ModelFunction& model, const OpTable& ops, const Kernel
   std::vector<DerivedWeight> derived;
   for (TrainingProgram& program : programs) {
     BuiltModel built =
-        build_training(model, ops, {options.image, options.batch}, program.micro_step);
+        build_training(model, ops, {options.sample, options.batch}, program.micro_step);
     Graph graph = precision(std::move(built.graph), ops, options.precision);
     graph = fuse(std::move(graph), ops);
     graph = differentiate(std::move(graph), ops);
@@ -57,7 +57,7 @@ CompiledJob compile(const ModelFunction& model, const OpTable& ops, const Kernel
   }
   Graph evaluation;
   if (options.evaluation_batch > 0) {
-    BuiltModel built = build_evaluation(model, ops, {options.image, options.evaluation_batch});
+    BuiltModel built = build_evaluation(model, ops, {options.sample, options.evaluation_batch});
     evaluation = fuse(precision(std::move(built.graph), ops, options.precision), ops);
     evaluation = layout(std::move(evaluation), ops, kernels);
     add_missing(derived, derived_weights(evaluation));

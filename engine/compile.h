@@ -30,7 +30,7 @@ class CommunicatePass {
 };
 
 struct CompileOptions {
-  ImageShape image;
+  SampleShape sample;
   std::int64_t batch = 0;  // samples a micro-step on this rank, padding included
   std::int64_t evaluation_batch =
       0;               // samples an evaluation program handles at once; 0: no evaluation

@@ -7,7 +7,7 @@
 
 namespace lockstep::engine {
 
-enum class DType : std::uint8_t { f32, f64, i32, i64, u8 };
+enum class DType : std::uint8_t { f32, f64, bf16, i32, i64, u8 };
 
 // Bytes of one element.
 [[nodiscard]] constexpr std::size_t size_of(DType type) {
@@ -16,6 +16,8 @@ enum class DType : std::uint8_t { f32, f64, i32, i64, u8 };
       return 4;
     case DType::f64:
       return 8;
+    case DType::bf16:
+      return 2;
     case DType::i32:
       return 4;
     case DType::i64:
@@ -32,6 +34,8 @@ enum class DType : std::uint8_t { f32, f64, i32, i64, u8 };
       return "f32";
     case DType::f64:
       return "f64";
+    case DType::bf16:
+      return "bf16";
     case DType::i32:
       return "i32";
     case DType::i64:

@@ -21,14 +21,22 @@ BuiltModel build(const ModelFunction& model, const OpTable& ops, const BatchShap
   Graph& graph = built.graph;
   // Programs share persistent values by name, and the two modes have batches of different sizes.
   const std::string prefix = mode == Mode::training ? "" : "evaluation_";
-  const ValueId images = graph.add_value(
-      {.name = prefix + "images",
-       .shape = {shape.batch, shape.image.height, shape.image.width, shape.image.channels},
-       .role = Role::input});
-  const ValueId labels = graph.add_value(
-      {.name = prefix + "labels", .dtype = DType::i32, .shape = {shape.batch}, .role = Role::input});
-  const ValueId weights =
-      graph.add_value({.name = prefix + "image_weights", .shape = {shape.batch}, .role = Role::input});
+  const SampleShape& sample = shape.sample;
+  const ValueId samples =
+      sample.is_tokens()
+          ? graph.add_value({.name = prefix + "tokens",
+                             .dtype = DType::i32,
+                             .shape = {shape.batch, sample.context},
+                             .role = Role::input})
+          : graph.add_value({.name = prefix + "images",
+                             .shape = {shape.batch, sample.height, sample.width, sample.channels},
+                             .role = Role::input});
+  const ValueId labels = graph.add_value({.name = prefix + "labels",
+                                          .dtype = DType::i32,
+                                          .shape = {shape.batch * sample.labels()},
+                                          .role = Role::input});
+  const ValueId weights = graph.add_value(
+      {.name = prefix + "sample_weights", .shape = {shape.batch}, .role = Role::input});
   ValueId state = graph.add_value({.name = "state",
                                    .dtype = DType::u8,
                                    .shape = {static_cast<std::int64_t>(sizeof(StepState))},
@@ -42,9 +50,14 @@ BuiltModel build(const ModelFunction& model, const OpTable& ops, const BatchShap
                   .inputs = {state, global_weight},
                   .outputs = {}})[0];
   }
-  ModelBuilder builder(graph, ops, mode);
-  builder.set_image_weights(weights);
-  const ValueId logits = model(builder, images);
+  ValueId rows;
+  if (mode == Mode::training) {
+    rows = graph.add_value(
+        {.name = "sample_rows", .dtype = DType::i32, .shape = {shape.batch}, .role = Role::input});
+  }
+  ModelBuilder builder(graph, ops, mode,
+                       {.sample_weights = weights, .sample_rows = rows, .state = state});
+  const ValueId logits = model(builder, samples);
   const ValueId totals = emit(graph, ops,
                               {.op = "softmax_cross_entropy",
                                .name = "loss",
@@ -117,7 +130,7 @@ ValueId ModelBuilder::batch_norm(const std::string& name, ValueId x) {
                  attributes);
   }
   const ValueId statistics =
-      apply("batch_norm_statistics", name + ".statistics", {x, image_weights_}, {});
+      apply("batch_norm_statistics", name + ".statistics", {x, surroundings_.sample_weights}, {});
   emit(graph_, ops_,
        {.op = "running_statistics",
         .name = name + ".running",
@@ -125,8 +138,8 @@ ValueId ModelBuilder::batch_norm(const std::string& name, ValueId x) {
         .outputs = {},
         .attributes = {{"momentum", kBatchNormMomentum}},
         .phase = Phase::update});
-  return apply("batch_norm", name, {x, statistics, gamma, beta, ValueId{}, image_weights_},
-               attributes);
+  return apply("batch_norm", name,
+               {x, statistics, gamma, beta, ValueId{}, surroundings_.sample_weights}, attributes);
 }
 
 ValueId ModelBuilder::relu(const std::string& name, ValueId x) {

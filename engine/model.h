@@ -1,11 +1,12 @@
-// Building a model: a function that is given a builder and an image and returns logits.
+// Building a model: a function that is given a builder and the samples (images, or windows of
+// tokens) and returns logits, a row a label.
 //
 //     ModelFunction net = [](ModelBuilder& b, ValueId image) {
 //       ValueId x = b.convolution("conv1", image, {.channels = 6, .kernel = 5, .pad = 2});
 //       x = b.max_pool("pool1", b.relu("relu1", x), 2);
 //       return b.linear("fc", b.flatten("flatten", x), 10);
 //     };
-//     BuiltModel model = build_training(net, standard_ops(), {.image = {28, 28, 1}, .batch = 64},
+//     BuiltModel model = build_training(net, standard_ops(), {.sample = {28, 28, 1}, .batch = 64},
 //     MicroStep::whole);
 //
 // Parameters are named "<layer>.weight", "<layer>.bias", as torch names them, and lie in torch's
@@ -36,16 +37,26 @@ struct InitialValue {
   Initializer initializer;
 };
 
-struct ImageShape {
+// What one sample is: an image, or a window of `context` tokens with a label each.
+struct SampleShape {
   std::int64_t height = 0, width = 0, channels = 0;
+  std::int64_t context = 0;
+  [[nodiscard]] bool is_tokens() const { return context > 0; }
+  [[nodiscard]] std::int64_t labels() const { return is_tokens() ? context : 1; }
 };
 
 enum class Mode { training, evaluation };
 
 class LOCKSTEP_API ModelBuilder {
  public:
-  ModelBuilder(Graph& graph, const OpTable& ops, Mode mode)
-      : graph_(graph), ops_(ops), mode_(mode) {}
+  // The values that layers take beside their own input.
+  struct Surroundings {
+    ValueId sample_weights;  // f32 [batch]
+    ValueId sample_rows;     // i32 [batch]; invalid in evaluation
+    ValueId state;
+  };
+  ModelBuilder(Graph& graph, const OpTable& ops, Mode mode, Surroundings surroundings)
+      : graph_(graph), ops_(ops), mode_(mode), surroundings_(surroundings) {}
 
   struct Convolution {
     std::int64_t channels = 1, kernel = 1, stride = 1, pad = 0;
@@ -66,7 +77,6 @@ class LOCKSTEP_API ModelBuilder {
   [[nodiscard]] const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
   [[nodiscard]] Graph& graph() { return graph_; }
   [[nodiscard]] const std::vector<InitialValue>& initial_values() const { return initial_values_; }
-  void set_image_weights(ValueId id) { image_weights_ = id; }
 
  private:
   ValueId parameter(std::string name, Shape shape, Initializer initializer);
@@ -77,20 +87,22 @@ class LOCKSTEP_API ModelBuilder {
   Graph& graph_;
   const OpTable& ops_;
   Mode mode_;
-  ValueId image_weights_;
+  Surroundings surroundings_;
   std::vector<InitialValue> initial_values_;
 };
 
-using ModelFunction = std::function<ValueId(ModelBuilder&, ValueId image)>;
+using ModelFunction = std::function<ValueId(ModelBuilder&, ValueId samples)>;
 
 struct BatchShape {
-  ImageShape image;
+  SampleShape sample;
   std::int64_t batch = 0;  // samples a program handles at once, padding included
 };
 
-// A model with its loss. Inputs by name (with "evaluation_" before them in evaluation): "images" f32 [batch,H,W,C], "labels" i32 [batch],
-// "image_weights" f32 [batch], "global_weight" f32 [1] (training). Results: "totals" f64 [3],
-// "state".
+// A model with its loss. Inputs by name (with "evaluation_" before them in evaluation): "images"
+// f32 [batch,H,W,C] or "tokens" i32 [batch,context]; "labels" i32 [batch * labels a sample], -1
+// where there is none; "sample_weights" f32 [batch]; in training "sample_rows" i32 [batch], each
+// sample's index in the step's global batch, and "global_weight" f32 [1], labels of the whole step.
+// Results: "totals" f64 [3], "state".
 struct BuiltModel {
   Graph graph;
   std::vector<InitialValue> initial_values;

@@ -29,6 +29,7 @@ struct OutputSpec {
   DType dtype = DType::f32;
   Role role = Role::activation;
   int aliases_input = -1;  // index of the input whose bytes it shares; -1: its own
+  bool exact = false;      // stays in its type whatever the job's precision (statistics, indices)
 };
 
 // Work of a node: floating-point operations and bytes read and written once.
@@ -41,7 +42,8 @@ class OpTable;
 
 // What a gradient function sees: the forward node, the gradients of its outputs (invalid where
 // nothing depends on the output), and which inputs want one. It emits backward nodes and fills
-// input_gradients.
+// input_gradients. An input that other nodes read too may have part of its gradient already
+// (`so_far`): an op that can add to it in its own pass does so and sets `includes_so_far`.
 struct LOCKSTEP_API GradientContext {
   Graph& graph;
   const OpTable& ops;
@@ -49,6 +51,8 @@ struct LOCKSTEP_API GradientContext {
   std::vector<ValueId> output_gradients;
   std::vector<bool> wanted;
   std::vector<ValueId> input_gradients;
+  std::vector<ValueId> so_far;
+  std::vector<bool> includes_so_far;
 
   [[nodiscard]] ValueId input(std::size_t i) const { return node.inputs.at(i); }
   [[nodiscard]] ValueId output(std::size_t i) const { return node.outputs.at(i); }

@@ -29,12 +29,15 @@ enum class MicroStep { whole, first, middle, last };
   return m == MicroStep::whole || m == MicroStep::last;
 }
 
-enum class Precision { fp32 };
+enum class Precision { fp32, bf16 };
 enum class Recompute { none };
 
-// Gives every floating-point value its type by its op's precision class. In fp32 that is what build
-// gave it, so the pass checks: an f64 value may only come from an op of class fp32, none of class
-// low.
+// Gives activations the type in which they are stored. fp32: all are f32. bf16: those that an op of
+// class low reads, directly or through elementwise ops of class widest, unless an op needs them
+// exact; the others, such as the residual stream of a transformer, stay f32. Ops of class low are
+// told to compute in bf16 (attribute `compute`); what that means is the device's affair: their
+// operands may lie in either type. Parameters stay f32. The backward pass takes its types from the
+// forward pass (differentiate).
 [[nodiscard]] LOCKSTEP_API Graph precision(Graph graph, const OpTable& ops, Precision precision);
 
 // Merges chains whose middle value nothing else reads into ops with a gradient of their own:

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "engine/bfloat16.h"
+
 namespace lockstep::runtime {
 namespace {
 
@@ -11,7 +13,11 @@ template <class T>
 bool all_finite(std::span<const std::byte> bytes) {
   const T* values = reinterpret_cast<const T*>(bytes.data());
   for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
-    if (!std::isfinite(values[i])) return false;
+    if constexpr (std::is_same_v<T, engine::BFloat16>) {
+      if (!std::isfinite(engine::to_float(values[i]))) return false;
+    } else {
+      if (!std::isfinite(values[i])) return false;
+    }
   }
   return true;
 }
@@ -22,6 +28,8 @@ bool finite(std::span<const std::byte> bytes, engine::DType type) {
       return all_finite<float>(bytes);
     case engine::DType::f64:
       return all_finite<double>(bytes);
+    case engine::DType::bf16:
+      return all_finite<engine::BFloat16>(bytes);
     default:
       return true;
   }

@@ -52,7 +52,7 @@ JobPlan plan_job(const Job& job, const JobShape& shape, const engine::KernelTabl
   const parallel::DataParallel communicate(parallel_of(job));
   plan.compiled =
       engine::compile(model_of(job.model), plan.ops, kernels,
-                      {.image = {shape.image.height, shape.image.width, shape.image.channels},
+                      {.sample = {shape.image.height, shape.image.width, shape.image.channels},
                        .batch = shape.capacity,
                        .evaluation_batch = shape.evaluation_capacity,
                        .accumulate = static_cast<int>(job.accumulate),

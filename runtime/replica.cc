@@ -92,7 +92,7 @@ void Replica::set_inputs(const std::string& prefix, engine::Program& program,
                          const data::Batch& batch) {
   copy_in(program, prefix + "images", batch.images);
   copy_in(program, prefix + "labels", batch.labels);
-  copy_in(program, prefix + "image_weights", batch.weights);
+  copy_in(program, prefix + "sample_weights", batch.weights);
   if (prefix.empty()) {
     copy_in(program, "global_weight", std::vector<float>{static_cast<float>(batch.global_weight)});
   }

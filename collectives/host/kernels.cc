@@ -150,6 +150,8 @@ void combine(DType type, ReduceOp op, std::byte* target, const std::byte* const*
       return typed<float>(op, target, sources, count, elements);
     case DType::f64:
       return typed<double>(op, target, sources, count, elements);
+    case DType::bf16:
+      break;  // refused when the call was made
     case DType::i32:
       return typed<std::int32_t>(op, target, sources, count, elements);
     case DType::i64:

@@ -4,7 +4,8 @@ namespace lockstep::engine {
 namespace {
 
 std::vector<OutputSpec> infer_relu(const Graph& graph, const Node& node) {
-  return {{"out", graph.value(node.inputs.at(0)).shape}};
+  const Value& x = graph.value(node.inputs.at(0));
+  return {{"out", x.shape, x.dtype}};
 }
 
 void gradient_relu(GradientContext& context) {
@@ -14,9 +15,10 @@ void gradient_relu(GradientContext& context) {
 
 std::vector<OutputSpec> infer_pair(const Graph& graph, const Node& node) {
   require(node.inputs.size() == 2, node, "needs two inputs");
-  const Shape& a = graph.value(node.inputs[0]).shape;
-  require(a == graph.value(node.inputs[1]).shape, node, "the inputs' shapes differ");
-  return {{"out", a}};
+  const Value& a = graph.value(node.inputs[0]);
+  const Value& b = graph.value(node.inputs[1]);
+  require(a.shape == b.shape, node, "the inputs' shapes differ");
+  return {{"out", a.shape, a.dtype == DType::bf16 ? b.dtype : a.dtype}};
 }
 
 std::vector<OutputSpec> infer_accumulate(const Graph& graph, const Node& node) {

@@ -6,7 +6,7 @@ namespace {
 std::vector<OutputSpec> infer_flatten(const Graph& graph, const Node& node) {
   const Shape& x = graph.value(node.inputs.at(0)).shape;
   require(x.rank() == 4, node, "the image has four extents");
-  return {{"out", {x[0], x[1] * x[2] * x[3]}}};
+  return {{"out", {x[0], x[1] * x[2] * x[3]}, graph.value(node.inputs[0]).dtype}};
 }
 
 void gradient_flatten(GradientContext& context) {
@@ -21,7 +21,7 @@ std::vector<OutputSpec> infer_unflatten(const Graph& graph, const Node& node) {
   Shape image{dy[0], node.attributes.integer("height"), node.attributes.integer("width"),
               node.attributes.integer("channels")};
   require(image.elements() == dy.elements(), node, "the extents do not multiply to the features");
-  return {{"image", image}};
+  return {{"image", image, graph.value(node.inputs[0]).dtype}};
 }
 
 Cost cost(const Graph& graph, const Node& node) {

@@ -8,13 +8,14 @@ enum Input : std::size_t { kLogits, kLabels, kWeights, kState };
 std::vector<OutputSpec> infer_forward(const Graph& graph, const Node& node) {
   require(node.inputs.size() == 4, node, "needs logits, labels, weights and state");
   const Shape& logits = graph.value(node.inputs[kLogits]).shape;
-  require(logits.rank() == 2, node, "logits are samples by classes");
+  require(logits.rank() == 2, node, "logits are labels by classes");
   require(graph.value(node.inputs[kLabels]).dtype == DType::i32 &&
               graph.value(node.inputs[kLabels]).shape == Shape{logits[0]},
-          node, "one i32 label a sample");
-  require(graph.value(node.inputs[kWeights]).shape == Shape{logits[0]}, node,
-          "one weight a sample");
-  return {{"totals", {3}, DType::f64}, {"lse", {logits[0]}}};
+          node, "one i32 label a row of logits");
+  const Shape& weights = graph.value(node.inputs[kWeights]).shape;
+  require(weights.rank() == 1 && weights[0] > 0 && logits[0] % weights[0] == 0, node,
+          "one weight a sample, and as many labels for each");
+  return {{"totals", {3}, DType::f64}, {.suffix = "lse", .shape = {logits[0]}, .exact = true}};
 }
 
 // The loss is where differentiation begins: its own gradient is one.

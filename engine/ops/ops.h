@@ -1,5 +1,5 @@
 // The engine's ops, a family a file; standard_ops() collects them. Shapes: x and y are activations
-// (N, H, W, C), a matrix is (rows, columns). `image_weights` f32 [N] is 1 for a sample and 0 for
+// (N, H, W, C), a matrix is (rows, columns). `sample_weights` f32 [N] is 1 for a sample and 0 for
 // padding.
 #pragma once
 
@@ -32,21 +32,21 @@ std::vector<OpDefinition> pool_ops();
 // unflatten(dy) height width channels -> dx
 std::vector<OpDefinition> flatten_ops();
 
-// batch_norm_statistics(x, image_weights) -> statistics f64 [2C+1]: sums, sums of squares, count
-// batch_norm(x, statistics, gamma, beta, [residual], image_weights) epsilon relu -> y
-// batch_norm_backward_statistics(x, statistics, dy, y, image_weights) epsilon relu -> sums f64
+// batch_norm_statistics(x, sample_weights) -> statistics f64 [2C+1]: sums, sums of squares, count
+// batch_norm(x, statistics, gamma, beta, [residual], sample_weights) epsilon relu -> y
+// batch_norm_backward_statistics(x, statistics, dy, y, sample_weights) epsilon relu -> sums f64
 // [2C]:
 //     of dy, and of dy times the normalised x
 // batch_norm_parameter_gradients(sums) -> dgamma, dbeta
-// batch_norm_backward(x, statistics, gamma, sums, dy, y, image_weights) epsilon relu residual ->
+// batch_norm_backward(x, statistics, gamma, sums, dy, y, sample_weights) epsilon relu residual ->
 // dx, [dresidual] batch_norm_inference(x, gamma, beta, running_mean, running_variance, [residual])
 // epsilon relu -> y running_statistics(statistics, mean, variance, early) momentum -> mean,
 // variance; in place, nothing where
 //     the step is skipped; the variance is the unbiased one
 std::vector<OpDefinition> batch_norm_ops();
 
-// softmax_cross_entropy(logits [N,K], labels i32 [N], weights f32 [N], state) -> totals f64 [3],
-// lse f32 [N]:
+// softmax_cross_entropy(logits [R,K], labels i32 [R], weights f32 [N], state) -> totals f64 [3],
+// lse f32 [R]; R/N rows a sample, a label of -1 counts for nothing:
 //     sum of weight*loss, sum of weight, sum of weight where the largest logit is the label's
 // softmax_cross_entropy_backward(logits, lse, labels, weights, state) -> dlogits, scaled by
 //     weight / state.global_weight

@@ -12,7 +12,7 @@ std::vector<OutputSpec> infer_max_pool(const Graph& graph, const Node& node) {
           "windows of 1 to 15 that do not overlap");
   require(x[1] >= size && x[2] >= size, node, "the window is larger than the image");
   Shape out{x[0], (x[1] - size) / stride + 1, (x[2] - size) / stride + 1, x[3]};
-  return {{"out", out}, {"index", out, DType::u8}};
+  return {{"out", out, graph.value(node.inputs[0]).dtype}, {"index", out, DType::u8}};
 }
 
 void gradient_max_pool(GradientContext& context) {

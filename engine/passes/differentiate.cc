@@ -22,6 +22,22 @@ std::set<ValueId> trained_values(const Graph& graph) {
   return trained;
 }
 
+// A gradient that this node computes is stored in the type of what it is the gradient of.
+void store_as(Graph& graph, ValueId gradient, ValueId value, std::int32_t first_new) {
+  const NodeId producer = graph.value(gradient).producer;
+  if (producer.index < first_new || graph.value(value).role != Role::activation) return;
+  graph.value(gradient).dtype = graph.value(value).dtype;
+}
+
+// Backward nodes compute in the precision of their forward node.
+void compute_as(Graph& graph, const OpTable& ops, const Node& forward, std::int32_t first_new) {
+  if (!forward.attributes.has("compute")) return;
+  for (std::int32_t i = first_new; i < graph.node_count(); ++i) {
+    if (ops.find(graph.node({i}).op).precision != PrecisionClass::low) continue;
+    graph.node({i}).attributes.set("compute", forward.attributes.text("compute"));
+  }
+}
+
 class Gradients {
  public:
   Gradients(Graph& graph, const OpTable& ops) : graph_(graph), ops_(ops) {}
@@ -30,6 +46,8 @@ class Gradients {
     auto it = gradients_.find(value);
     return it == gradients_.end() ? ValueId{} : it->second;
   }
+
+  void replace(ValueId value, ValueId gradient) { gradients_[value] = gradient; }
 
   // A value that is read twice has the sum of both gradients.
   void add(ValueId value, ValueId gradient) {
@@ -76,12 +94,23 @@ Graph differentiate(Graph graph, const OpTable& ops) {
     const auto gradient = ops.find(node->op).gradient;
     if (!reached || !any || !gradient) continue;
     context.input_gradients.resize(node->inputs.size());
+    context.includes_so_far.resize(node->inputs.size());
+    for (ValueId id : node->inputs) {
+      context.so_far.push_back(id.valid() ? gradients.of(id) : ValueId{});
+    }
+    const std::int32_t first_new = graph.node_count();
     gradient(context);
     for (std::size_t i = 0; i < node->inputs.size(); ++i) {
-      if (context.wanted[i] && context.input_gradients[i].valid()) {
-        gradients.add(node->inputs[i], context.input_gradients[i]);
+      const ValueId mine = context.input_gradients[i];
+      if (!context.wanted[i] || !mine.valid()) continue;
+      store_as(graph, mine, node->inputs[i], first_new);
+      if (context.includes_so_far[i]) {
+        gradients.replace(node->inputs[i], mine);
+      } else {
+        gradients.add(node->inputs[i], mine);
       }
     }
+    compute_as(graph, ops, *node, first_new);
   }
 
   std::vector<std::string> unused;

@@ -37,6 +37,8 @@ TensorType tensor_type(engine::DType type) {
       return TensorType::f32;
     case engine::DType::f64:
       return TensorType::f64;
+    case engine::DType::bf16:
+      return TensorType::bf16;
     case engine::DType::i32:
       return TensorType::i32;
     case engine::DType::i64:
@@ -53,6 +55,8 @@ std::optional<engine::DType> engine_type(TensorType type) {
       return engine::DType::f32;
     case TensorType::f64:
       return engine::DType::f64;
+    case TensorType::bf16:
+      return engine::DType::bf16;
     case TensorType::i32:
       return engine::DType::i32;
     case TensorType::i64:

@@ -44,11 +44,11 @@ int run(const std::string& model, std::int64_t batch_size, int threads) {
   engine::KernelTable kernels = engine::cpu::kernels(threads);
   const runtime::parallel::DataParallel communicate({});
   const bool lenet = model == "lenet";
-  const engine::ImageShape image =
-      lenet ? engine::ImageShape{28, 28, 1} : engine::ImageShape{32, 32, 3};
+  const engine::SampleShape sample =
+      lenet ? engine::SampleShape{28, 28, 1} : engine::SampleShape{32, 32, 3};
   engine::CompiledJob compiled = engine::compile(
       lenet ? engine::models::lenet(10) : engine::models::small_resnet({.depth = 8}), ops, kernels,
-      {.image = image, .batch = batch_size}, &communicate);
+      {.sample = sample, .batch = batch_size}, &communicate);
   const engine::Plan plan = compiled.plans.at("whole");
   runtime::parallel::add_kernels(kernels, *communicator);
   runtime::Replica replica(std::move(compiled), kernels, *communicator, 1);

@@ -37,7 +37,7 @@ ModelFunction residual_net() {
 }
 
 Graph training(const ModelFunction& model, MicroStep micro_step = MicroStep::whole) {
-  return build_training(model, ops(), {.image = {4, 4, 1}, .batch = 2}, micro_step).graph;
+  return build_training(model, ops(), {.sample = {4, 4, 1}, .batch = 2}, micro_step).graph;
 }
 
 TEST(Build, WritesDownTheModelAndItsLoss) {
@@ -51,7 +51,7 @@ TEST(Build, WritesDownTheModelAndItsLoss) {
       "fc1: linear(flatten.out, fc1.weight, fc1.bias) -> fc1.out f32[2x5]\n"
       "relu2: relu(fc1.out) -> relu2.out f32[2x5]\n"
       "fc2: linear(relu2.out, fc2.weight, fc2.bias) -> fc2.out f32[2x3]\n"
-      "loss: softmax_cross_entropy(fc2.out, labels, image_weights, advance.state) -> loss.totals "
+      "loss: softmax_cross_entropy(fc2.out, labels, sample_weights, advance.state) -> loss.totals "
       "f64[3], "
       "loss.lse f32[2]\n");
 }
@@ -78,7 +78,7 @@ TEST(Fuse, MovesReluBehindThePoolAndIntoTheLinearLayer) {
             "flatten: flatten(pool.out) -> flatten.out f32[2x16]\n"
             "fc1: linear(flatten.out, fc1.weight, fc1.bias) relu=1 -> relu2.out f32[2x5]\n"
             "fc2: linear(relu2.out, fc2.weight, fc2.bias) -> fc2.out f32[2x3]\n"
-            "loss: softmax_cross_entropy(fc2.out, labels, image_weights, advance.state) -> "
+            "loss: softmax_cross_entropy(fc2.out, labels, sample_weights, advance.state) -> "
             "loss.totals f64[3], "
             "loss.lse f32[2]\n");
 }
@@ -89,7 +89,7 @@ TEST(Fuse, MakesOneNodeOfNormAddAndRelu) {
       text,
       HasSubstr(
           "bn2: batch_norm(conv2.out, bn2.statistics.statistics, bn2.weight, bn2.bias, relu1.out, "
-          "image_weights) epsilon=1e-05 relu=1 -> relu2.out f32[2x4x4x4]\n"));
+          "sample_weights) epsilon=1e-05 relu=1 -> relu2.out f32[2x4x4x4]\n"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("relu2: relu")));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("add: add")));
 }
@@ -107,7 +107,7 @@ TEST(Differentiate, AppendsWeightsBeforeDataFromTheLastLayerToTheFirst) {
   const std::string backward = text.substr(text.find("loss.backward"));
   EXPECT_EQ(
       backward,
-      "loss.backward: softmax_cross_entropy_backward(fc2.out, loss.lse, labels, image_weights, "
+      "loss.backward: softmax_cross_entropy_backward(fc2.out, loss.lse, labels, sample_weights, "
       "advance.state) -> "
       "loss.backward.logits f32[2x3]\n"
       "fc2.backward_weights: linear_backward_weights(relu2.out, loss.backward.logits) bias=1 -> "

@@ -81,7 +81,7 @@ TEST(Golden, LeNetsStepIsTorchs) {
 
 TEST(Golden, ResNet8sStepIsTorchs) {
   expect_torchs_step("resnet8",
-                     {.model = engine::models::small_resnet({.depth = 8}), .image = {32, 32, 3}});
+                     {.model = engine::models::small_resnet({.depth = 8}), .sample = {32, 32, 3}});
 }
 
 }  // namespace

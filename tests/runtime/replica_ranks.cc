@@ -36,7 +36,7 @@ engine::CompiledJob compile_with(const RankSetup& setup, int world,
   const parallel::DataParallel communicate(setup.parallel);
   const std::int64_t capacity = plan_of(setup, world).capacity();
   return engine::compile(setup.model, ops, kernels,
-                         {.image = setup.image,
+                         {.sample = setup.sample,
                           .batch = capacity,
                           .evaluation_batch = setup.evaluation ? capacity : 0,
                           .accumulate = setup.accumulate,

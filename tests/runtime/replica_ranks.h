@@ -14,7 +14,7 @@ namespace lockstep::runtime::test {
 
 struct RankSetup {
   engine::ModelFunction model;
-  engine::ImageShape image{28, 28, 1};
+  engine::SampleShape sample{28, 28, 1};
   engine::OptimizerOptions optimizer;
   parallel::DataParallelOptions parallel;
   std::int64_t batch = 24;  // samples an optimizer step

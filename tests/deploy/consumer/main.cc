@@ -30,7 +30,7 @@ ValueId my_model(ModelBuilder& b, ValueId image) {
 int main() {
   const OpTable ops = standard_ops();
   const BuiltModel built =
-      build_training(my_model, ops, {.image = {8, 8, 1}, .batch = 5}, MicroStep::whole);
+      build_training(my_model, ops, {.sample = {8, 8, 1}, .batch = 5}, MicroStep::whole);
   const std::string dump = built.graph.dump();
   std::printf("Lockstep %s\n%s", std::string(version()).c_str(), dump.c_str());
 
