@@ -5,6 +5,7 @@
 #include <limits>
 #include <ostream>
 
+#include "engine/bfloat16.h"
 #include "engine/ops/ops.h"
 #include "tests/engine/reference/reference.h"
 
@@ -80,6 +81,17 @@ Tensor tensor_of(const Shape& shape, std::vector<double> values) {
 Tensor rounded(Tensor tensor) {
   for (double& v : tensor.values) v = static_cast<double>(static_cast<float>(v));
   return tensor;
+}
+
+Tensor rounded_to_bf16(Tensor tensor) {
+  for (double& v : tensor.values) {
+    v = static_cast<double>(to_float(to_bfloat16(static_cast<float>(v))));
+  }
+  return tensor;
+}
+
+Operand low(const Tensor& tensor) {
+  return {rounded_to_bf16(tensor), DType::bf16};
 }
 
 Tensor absolute(Tensor tensor) {

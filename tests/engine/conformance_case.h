@@ -41,6 +41,9 @@ std::vector<ConformanceCase> training_cases();
 // Values that all differ, by more than the step of a difference, in [-1, 1]; none is 0.
 [[nodiscard]] reference::Tensor distinct_tensor(const Shape& shape, std::uint64_t seed);
 [[nodiscard]] reference::Tensor tensor_of(const Shape& shape, std::vector<double> values);
+// As bf16 holds it, and as an operand that is stored so.
+[[nodiscard]] reference::Tensor rounded_to_bf16(reference::Tensor tensor);
+[[nodiscard]] Operand low(const reference::Tensor& tensor);
 // As a float holds it.
 [[nodiscard]] reference::Tensor rounded(reference::Tensor tensor);
 [[nodiscard]] reference::Tensor absolute(reference::Tensor tensor);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "engine/bfloat16.h"
 #include "engine/error.h"
 #include "engine/executor.h"
 #include "engine/ops/ops.h"
@@ -33,10 +34,26 @@ class ExactMemory final : public MemorySource {
   std::vector<std::unique_ptr<std::byte, Free>> blocks_;
 };
 
+// Stored values as the types that hold them convert them.
+BFloat16 narrowed(double value, BFloat16) {
+  return to_bfloat16(static_cast<float>(value));
+}
+template <class T>
+T narrowed(double value, T) {
+  return static_cast<T>(value);
+}
+double widened(BFloat16 value) {
+  return static_cast<double>(to_float(value));
+}
+template <class T>
+double widened(T value) {
+  return static_cast<double>(value);
+}
+
 template <class T>
 void store_as(const Tensor& tensor, std::span<std::byte> bytes) {
   for (std::size_t i = 0; i < tensor.values.size(); ++i) {
-    const T value = static_cast<T>(tensor.values[i]);
+    const T value = narrowed(tensor.values[i], T{});
     std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
   }
 }
@@ -45,7 +62,7 @@ void load_as(std::span<const std::byte> bytes, Tensor& tensor) {
   for (std::size_t i = 0; i < tensor.values.size(); ++i) {
     T value;
     std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    tensor.values[i] = static_cast<double>(value);
+    tensor.values[i] = widened(value);
   }
 }
 
@@ -55,6 +72,8 @@ void store(const Tensor& tensor, DType type, std::span<std::byte> bytes) {
       return store_as<float>(tensor, bytes);
     case DType::f64:
       return store_as<double>(tensor, bytes);
+    case DType::bf16:
+      return store_as<BFloat16>(tensor, bytes);
     case DType::i32:
       return store_as<std::int32_t>(tensor, bytes);
     case DType::i64:
@@ -69,6 +88,8 @@ void load(std::span<const std::byte> bytes, DType type, Tensor& tensor) {
       return load_as<float>(bytes, tensor);
     case DType::f64:
       return load_as<double>(bytes, tensor);
+    case DType::bf16:
+      return load_as<BFloat16>(bytes, tensor);
     case DType::i32:
       return load_as<std::int32_t>(bytes, tensor);
     case DType::i64:
@@ -107,6 +128,9 @@ Built build(const NodeCase& node, const OpTable& ops, InPlace in_place) {
                         .inputs = built.inputs,
                         .outputs = {},
                         .attributes = node.attributes});
+  for (std::size_t i = 0; i < node.stored_as.size(); ++i) {
+    built.graph.value(built.outputs.at(i)).dtype = node.stored_as[i];
+  }
   for (std::size_t i = 0; i < built.outputs.size(); ++i) {
     built.graph.set_result(fmt::format("out{}", i), built.outputs[i]);
   }

@@ -27,6 +27,8 @@ struct NodeCase {
   std::string op;
   Attributes attributes = {};
   std::vector<Operand> inputs;
+  std::vector<DType> stored_as = {};  // types of the outputs, as a precision pass may set them;
+                                      // empty: as the op infers them
 };
 
 // Whether an input's bytes may become the output's.
