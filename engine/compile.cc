@@ -46,7 +46,7 @@ CompiledJob compile(const ModelFunction& model, const OpTable& ops, const Kernel
     Graph graph = precision(std::move(built.graph), ops, options.precision);
     graph = fuse(std::move(graph), ops);
     graph = differentiate(std::move(graph), ops);
-    graph = recompute(std::move(graph), options.recompute);
+    graph = recompute(std::move(graph), ops, options.recompute);
     graph = update(std::move(graph), ops, options.optimizer, program.micro_step);
     if (ends_step(program.micro_step)) {
       job.graph = graph;

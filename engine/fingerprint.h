@@ -1,5 +1,5 @@
-// A short number for a text, the same on every machine and in every run: names of derived weights, seeds of
-// parameters, hashes of plans. Not for anything an enemy may choose.
+// A short number for a text, the same on every machine and in every run: names of derived weights,
+// seeds of parameters, hashes of plans. Not for anything an enemy may choose.
 #pragma once
 
 #include <cstdint>

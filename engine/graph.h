@@ -101,6 +101,8 @@ struct Node {
   Phase phase = Phase::forward;
   StreamKind stream = StreamKind::compute;
   ValueId workspace = {};  // scratch the kernel asked for, if any
+  int block = -1;          // the model's block it belongs to, backward nodes too (engine/passes.h,
+                           // recompute); -1: none
 };
 
 class LOCKSTEP_API Graph {

@@ -64,6 +64,7 @@ BuiltModel build(const ModelFunction& model, const OpTable& ops, const BatchShap
                                .inputs = {logits, labels, weights, state},
                                .outputs = {}})[0];
   graph.set_result("totals", totals);
+  if (mode == Mode::evaluation) graph.set_result("logits", logits);
   graph.set_result("state", state);
   built.initial_values = builder.initial_values();
   return built;
@@ -92,7 +93,8 @@ ValueId ModelBuilder::apply(std::string op, const std::string& name, std::vector
                .name = name,
                .inputs = std::move(inputs),
                .outputs = {},
-               .attributes = std::move(attributes)})[0];
+               .attributes = std::move(attributes),
+               .block = block_})[0];
 }
 
 ValueId ModelBuilder::convolution(const std::string& name, ValueId x, Convolution options) {
@@ -116,6 +118,57 @@ ValueId ModelBuilder::linear(const std::string& name, ValueId x, std::int64_t fe
   const ValueId w = parameter(name + ".weight", {features, in}, default_uniform(in));
   const ValueId b = parameter(name + ".bias", {features}, default_uniform(in));
   return apply("linear", name, {x, w, b}, {});
+}
+
+ValueId ModelBuilder::projection(const std::string& name, ValueId x, std::int64_t features,
+                                 double deviation) {
+  const ValueId w =
+      parameter(name + ".weight", {shape(x)[1], features}, {Initializer::Kind::normal, deviation});
+  const ValueId b = parameter(name + ".bias", {features}, {Initializer::Kind::constant, 0});
+  return apply("linear", name, {x, w, b}, {{"weight_layout", std::string("in_out")}});
+}
+
+ModelBuilder::Embedded ModelBuilder::embedding(const std::string& name, ValueId tokens,
+                                               const Embedding& options) {
+  const Initializer normal{Initializer::Kind::normal, options.deviation};
+  const ValueId token_table =
+      parameter(options.token_table + ".weight", {options.vocabulary, options.width}, normal);
+  const ValueId position_table =
+      parameter(options.position_table + ".weight", {options.positions, options.width}, normal);
+  return {apply("embedding", name, {tokens, token_table, position_table}, {}), token_table};
+}
+
+ValueId ModelBuilder::tied_linear(const std::string& name, ValueId x, ValueId table) {
+  return apply("linear", name, {x, table, ValueId{}}, {});
+}
+
+ValueId ModelBuilder::layer_norm(const std::string& name, ValueId x, double epsilon) {
+  const Shape width{shape(x)[1]};
+  const ValueId gamma = parameter(name + ".weight", width, {Initializer::Kind::constant, 1});
+  const ValueId beta = parameter(name + ".bias", width, {Initializer::Kind::constant, 0});
+  return apply("layer_norm", name, {x, ValueId{}, gamma, beta}, {{"epsilon", epsilon}});
+}
+
+ValueId ModelBuilder::attention(const std::string& name, ValueId qkv, Attention options) {
+  const bool drops = mode_ == Mode::training && options.dropout > 0;
+  return apply(
+      "attention", name,
+      {qkv, drops ? surroundings_.sample_rows : ValueId{}, drops ? surroundings_.state : ValueId{}},
+      {{"heads", options.heads},
+       {"context", options.context},
+       {"dropout", drops ? options.dropout : 0.0},
+       {"stream", drops ? dropouts_++ : std::int64_t{0}}});
+}
+
+ValueId ModelBuilder::gelu(const std::string& name, ValueId x, Gelu form) {
+  return apply("gelu", name, {x},
+               {{"approximation", std::string(form == Gelu::tanh ? "tanh" : "none")}});
+}
+
+ValueId ModelBuilder::dropout(const std::string& name, ValueId x, double probability) {
+  if (mode_ == Mode::evaluation || probability == 0) return x;
+  return apply("dropout", name, {x, surroundings_.sample_rows, surroundings_.state},
+               {{"probability", probability}, {"stream", dropouts_++}});
 }
 
 ValueId ModelBuilder::batch_norm(const std::string& name, ValueId x) {

@@ -66,6 +66,33 @@ class LOCKSTEP_API ModelBuilder {
   };
   ValueId convolution(const std::string& name, ValueId x, Convolution options);
   ValueId linear(const std::string& name, ValueId x, std::int64_t features);
+  // A linear layer whose weight lies as (inputs, outputs), as GPT-2's checkpoints have it; normal
+  // weights of that standard deviation, biases 0.
+  ValueId projection(const std::string& name, ValueId x, std::int64_t features, double deviation);
+  // Rows of two tables, normal with that standard deviation, added: x [batch * context, width].
+  struct Embedding {
+    std::string token_table, position_table;  // names of the parameters, without ".weight"
+    std::int64_t vocabulary = 0, positions = 0, width = 0;
+    double deviation = 0.02;
+  };
+  struct Embedded {
+    ValueId x;
+    ValueId token_table;
+  };
+  Embedded embedding(const std::string& name, ValueId tokens, const Embedding& options);
+  // x [rows, width] times the transpose of a table [vocabulary, width] that another layer owns.
+  ValueId tied_linear(const std::string& name, ValueId x, ValueId table);
+  ValueId layer_norm(const std::string& name, ValueId x, double epsilon = 1e-5);
+  // Causal self-attention of qkv [batch * context, 3 * width]: q, k, v side by side, heads in each.
+  struct Attention {
+    std::int64_t heads = 1, context = 0;
+    double dropout = 0;  // of the probabilities, in training
+  };
+  ValueId attention(const std::string& name, ValueId qkv, Attention options);
+  enum class Gelu { exact, tanh };
+  ValueId gelu(const std::string& name, ValueId x, Gelu form);
+  // In training each element is 0 with that probability, the rest scaled up; x [rows, width].
+  ValueId dropout(const std::string& name, ValueId x, double probability);
   // Training: statistics of the batch, and running ones kept; evaluation: the running ones.
   ValueId batch_norm(const std::string& name, ValueId x);
   ValueId relu(const std::string& name, ValueId x);
@@ -73,6 +100,11 @@ class LOCKSTEP_API ModelBuilder {
   ValueId max_pool(const std::string& name, ValueId x, std::int64_t size);
   ValueId average_pool(const std::string& name, ValueId x);
   ValueId flatten(const std::string& name, ValueId x);
+
+  // What is built from here to the next call belongs to one block: the unit of `recompute`.
+  void begin_block() { block_ = ++blocks_; }
+  // What is built from here on belongs to no block.
+  void end_blocks() { block_ = -1; }
 
   [[nodiscard]] const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
   [[nodiscard]] Graph& graph() { return graph_; }
@@ -88,6 +120,8 @@ class LOCKSTEP_API ModelBuilder {
   const OpTable& ops_;
   Mode mode_;
   Surroundings surroundings_;
+  int block_ = -1, blocks_ = -1;
+  std::int64_t dropouts_ = 0;  // so that each draws numbers of its own
   std::vector<InitialValue> initial_values_;
 };
 
@@ -102,7 +136,7 @@ struct BatchShape {
 // f32 [batch,H,W,C] or "tokens" i32 [batch,context]; "labels" i32 [batch * labels a sample], -1
 // where there is none; "sample_weights" f32 [batch]; in training "sample_rows" i32 [batch], each
 // sample's index in the step's global batch, and "global_weight" f32 [1], labels of the whole step.
-// Results: "totals" f64 [3], "state".
+// Results: "totals" f64 [3], "state"; in evaluation "logits".
 struct BuiltModel {
   Graph graph;
   std::vector<InitialValue> initial_values;

@@ -13,7 +13,8 @@ std::vector<ValueId> GradientContext::emit(std::string op, std::string suffix,
                 .inputs = std::move(inputs),
                 .outputs = {},
                 .attributes = std::move(attributes),
-                .phase = Phase::backward};
+                .phase = Phase::backward,
+                .block = node.block};
   return engine::emit(graph, ops, std::move(backward));
 }
 

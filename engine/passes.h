@@ -30,7 +30,7 @@ enum class MicroStep { whole, first, middle, last };
 }
 
 enum class Precision { fp32, bf16 };
-enum class Recompute { none };
+enum class Recompute { none, block };
 
 // Gives activations the type in which they are stored. fp32: all are f32. bf16: those that an op of
 // class low reads, directly or through elementwise ops of class widest, unless an op needs them
@@ -48,8 +48,11 @@ enum class Recompute { none };
 // Parameters that the loss does not depend on are an Error that names them.
 [[nodiscard]] LOCKSTEP_API Graph differentiate(Graph graph, const OpTable& ops);
 
-// Chooses which activations are computed again in the backward pass. `none` keeps all.
-[[nodiscard]] LOCKSTEP_API Graph recompute(Graph graph, Recompute policy);
+// Chooses which activations are computed again in the backward pass. `none` keeps all. `block`
+// keeps what a block of the model hands to others, and statistics; before a block's backward nodes
+// it repeats those of its forward nodes that they need. The repeated nodes compute the same bits:
+// sums over ranks (batch-norm statistics) are kept, random numbers are counters.
+[[nodiscard]] LOCKSTEP_API Graph recompute(Graph graph, const OpTable& ops, Recompute policy);
 
 // Adds what an optimizer step needs, by the program's place in it: sums gradients over micro-steps,
 // and in the last one an optimizer node a parameter, updates of running statistics, and the end of

@@ -22,12 +22,19 @@ engine::ScheduleKind schedule_of(Schedule schedule) {
 
 }  // namespace
 
-engine::ModelFunction model_of(const ModelSpec& spec) {
+engine::ModelFunction model_of(const ModelSpec& spec, std::int64_t vocabulary) {
   switch (spec.kind) {
     case ModelKind::mlp:
       return engine::models::mlp(spec.hidden, spec.classes);
     case ModelKind::lenet:
       return engine::models::lenet(spec.classes);
+    case ModelKind::gpt2:
+      return engine::models::gpt2({.layers = spec.layers,
+                                   .heads = spec.heads,
+                                   .width = spec.token_width,
+                                   .context = spec.context,
+                                   .vocabulary = vocabulary,
+                                   .dropout = spec.dropout});
     case ModelKind::resnet:
       return engine::models::small_resnet(
           {.depth = spec.depth, .width = spec.width, .classes = spec.classes});
@@ -57,6 +64,14 @@ engine::OptimizerOptions optimizer_of(const OptimizerSpec& spec, std::int64_t to
           .decay_on =
               spec.decay_on == DecayOn::matrices ? engine::DecayOn::matrices : engine::DecayOn::all,
           .clip_norm = spec.clip_norm};
+}
+
+engine::Precision precision_of(Precision precision) {
+  return precision == Precision::fp32 ? engine::Precision::fp32 : engine::Precision::bf16;
+}
+
+engine::Recompute recompute_of(Recompute recompute) {
+  return recompute == Recompute::none ? engine::Recompute::none : engine::Recompute::block;
 }
 
 parallel::DataParallelOptions parallel_of(const Job& job) {

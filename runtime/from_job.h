@@ -6,16 +6,22 @@
 #include "engine/device/visibility.h"
 #include "engine/model.h"
 #include "engine/optimizer.h"
+#include "engine/passes.h"
 #include "runtime/job.h"
 #include "runtime/parallel/communicate.h"
 
 namespace lockstep::runtime {
 
-[[nodiscard]] LOCKSTEP_API engine::ModelFunction model_of(const ModelSpec& spec);
+// `vocabulary`: token values of a language model.
+[[nodiscard]] LOCKSTEP_API engine::ModelFunction model_of(const ModelSpec& spec,
+                                                          std::int64_t vocabulary);
 
 // `total_steps`: optimizer steps of the whole run, at whose end a decay of unstated length ends.
 [[nodiscard]] LOCKSTEP_API engine::OptimizerOptions optimizer_of(const OptimizerSpec& spec,
                                                                  std::int64_t total_steps);
+
+[[nodiscard]] LOCKSTEP_API engine::Precision precision_of(Precision precision);
+[[nodiscard]] LOCKSTEP_API engine::Recompute recompute_of(Recompute recompute);
 
 [[nodiscard]] LOCKSTEP_API parallel::DataParallelOptions parallel_of(const Job& job);
 

@@ -61,6 +61,10 @@ void check_model(const JobPlace& place, const ModelSpec& model) {
     place.at("depth").expected("6n+2 for the small stem: 8, 14, 20, 26, 32, 38, 44, 50 or 56",
                                json(model.depth));
   }
+  if (model.kind == ModelKind::gpt2 && model.token_width % model.heads != 0) {
+    place.at("width").expected(fmt::format("a multiple of heads ({})", model.heads),
+                               json(model.token_width));
+  }
 }
 
 void check_transforms(const JobPlace& place, const std::vector<TransformSpec>& transforms) {

@@ -33,7 +33,7 @@ class LOCKSTEP_API JobError : public std::runtime_error {
 };
 
 // Enumerators carry the names of the file; of the file's values only those that are built have one.
-enum class ModelKind : std::uint8_t { mlp, lenet, resnet };
+enum class ModelKind : std::uint8_t { mlp, lenet, resnet, gpt2 };
 enum class Stem : std::uint8_t { small };
 enum class DataFormat : std::uint8_t { idx, synthetic };
 enum class TransformKind : std::uint8_t { flip, crop, normalise };
@@ -41,8 +41,8 @@ enum class FlipDirection : std::uint8_t { horizontal };
 enum class OptimizerKind : std::uint8_t { sgd, adamw };
 enum class Schedule : std::uint8_t { constant, cosine, step, linear };
 enum class DecayOn : std::uint8_t { matrices, all };
-enum class Precision : std::uint8_t { fp32 };
-enum class Recompute : std::uint8_t { none };
+enum class Precision : std::uint8_t { fp32, bf16 };
+enum class Recompute : std::uint8_t { none, block };
 enum class BatchNorm : std::uint8_t { local, synchronised };
 enum class Backend : std::uint8_t { automatic, host };
 enum class WirePrecision : std::uint8_t { fp32 };
@@ -64,8 +64,16 @@ struct ModelSpec {
   std::vector<std::int64_t> hidden = {128};  // mlp: widths of the hidden layers; [] for none
   std::int64_t depth = 8;                    // resnet, small stem: 6n+2, 8 to 56
   Stem stem = Stem::small;                   // resnet
-  std::int64_t width = 16;    // resnet: channels of the first stage; 16 for the small stem
-  std::int64_t classes = 10;  // all; labels are 0 to classes-1
+  std::int64_t width = 16;         // resnet: channels of the first stage; 16 for the small stem
+  std::int64_t classes = 10;       // image models; labels are 0 to classes-1
+  std::int64_t layers = 12;        // gpt2
+  std::int64_t heads = 12;         // gpt2; divides its width
+  std::int64_t token_width = 768;  // gpt2: key "width", features of a token
+  std::int64_t context = 1024;     // gpt2: tokens of a sample
+  std::optional<std::int64_t> vocabulary;  // gpt2; default "auto": the training data's
+  double dropout = 0;                      // gpt2: in [0, 1)
+  std::optional<std::filesystem::path>
+      weights;  // initial weights, a safetensors file; default: none
 };
 
 struct DatasetSpec {

@@ -65,7 +65,7 @@ struct Choice {
 inline constexpr std::array kModelKinds{Choice<ModelKind>{"mlp", ModelKind::mlp},
                                         Choice<ModelKind>{"lenet", ModelKind::lenet},
                                         Choice<ModelKind>{"resnet", ModelKind::resnet},
-                                        Choice<ModelKind>{"gpt2"},
+                                        Choice<ModelKind>{"gpt2", ModelKind::gpt2},
                                         Choice<ModelKind>{"llama"},
                                         Choice<ModelKind>{"dlrm"},
                                         Choice<ModelKind>{"yolov8"},
@@ -99,9 +99,10 @@ inline constexpr std::array kSchedules{
 inline constexpr std::array kDecayOns{Choice<DecayOn>{"matrices", DecayOn::matrices},
                                       Choice<DecayOn>{"all", DecayOn::all}};
 inline constexpr std::array kPrecisions{Choice<Precision>{"fp32", Precision::fp32},
-                                        Choice<Precision>{"bf16"}, Choice<Precision>{"fp16"}};
+                                        Choice<Precision>{"bf16", Precision::bf16},
+                                        Choice<Precision>{"fp16"}};
 inline constexpr std::array kRecomputes{Choice<Recompute>{"none", Recompute::none},
-                                        Choice<Recompute>{"block"}};
+                                        Choice<Recompute>{"block", Recompute::block}};
 inline constexpr std::array kBatchNorms{Choice<BatchNorm>{"local", BatchNorm::local},
                                         Choice<BatchNorm>{"synchronised", BatchNorm::synchronised}};
 inline constexpr std::array kBackends{Choice<Backend>{"auto", Backend::automatic},
@@ -120,6 +121,7 @@ inline constexpr double kMostSteps = 1e12;
 inline constexpr double kMostBatch = 1e9;
 inline constexpr double kMostWidth = 1e6;
 inline constexpr double kMostPixels = 65536;
+inline constexpr double kMostVocabulary = 1e8;
 
 template <typename Visitor>
 void visit_fields(Visitor& v, ModelSpec& model) {
@@ -132,7 +134,19 @@ void visit_fields(Visitor& v, ModelSpec& model) {
     v.choice({"stem", "first layers: 3x3 for small images, or 7x7 and a pool"}, model.stem, kStems);
     v.value({"width", "channels of the first stage", between(1, 4096)}, model.width);
   }
-  v.value({"classes", "labels are 0 to classes-1", between(1, kMostWidth)}, model.classes);
+  if (model.kind == ModelKind::gpt2) {
+    v.value({"layers", "transformer blocks", between(1, 4096)}, model.layers);
+    v.value({"heads", "attention heads; divides width", between(1, 4096)}, model.heads);
+    v.value({"width", "features of a token", between(1, kMostWidth)}, model.token_width);
+    v.value({"context", "tokens of a sample", between(1, kMostWidth)}, model.context);
+    v.automatic({"vocabulary", "token values", between(1, kMostVocabulary)}, model.vocabulary);
+    v.value({"dropout", "share of activations dropped in training", from_up_to(0, 1)},
+            model.dropout);
+  } else {
+    v.value({"classes", "labels are 0 to classes-1", between(1, kMostWidth)}, model.classes);
+  }
+  v.value({"weights", "safetensors file of initial weights; null: drawn from the seed"},
+          model.weights);
 }
 
 template <typename Visitor>

@@ -51,11 +51,13 @@ JobPlan plan_job(const Job& job, const JobShape& shape, const engine::KernelTabl
   parallel::add_ops(plan.ops);
   const parallel::DataParallel communicate(parallel_of(job));
   plan.compiled =
-      engine::compile(model_of(job.model), plan.ops, kernels,
+      engine::compile(model_of(job.model, shape.vocabulary), plan.ops, kernels,
                       {.sample = {shape.image.height, shape.image.width, shape.image.channels},
                        .batch = shape.capacity,
                        .evaluation_batch = shape.evaluation_capacity,
                        .accumulate = static_cast<int>(job.accumulate),
+                       .precision = precision_of(job.precision),
+                       .recompute = recompute_of(job.recompute),
                        .optimizer = optimizer_of(job.optimizer, shape.total_steps)},
                       &communicate);
   return plan;

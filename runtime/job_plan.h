@@ -23,6 +23,7 @@ struct JobShape {
   std::int64_t evaluation_capacity = 0;  // 0: no evaluation
   std::int64_t steps_per_epoch = 0;
   std::int64_t total_steps = 0;
+  std::int64_t vocabulary = 0;  // token values that the model has; 0: samples are images
 };
 
 struct JobPlan {

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <map>
+
+#include "runtime/tensor_match.h"
 
 namespace lockstep::runtime {
 namespace {
@@ -16,11 +20,13 @@ TensorView view_of(const SavedTensor& tensor) {
   return {tensor.name, checkpoint::tensor_type(tensor.dtype), tensor.shape.extents(), tensor.bytes};
 }
 
+constexpr std::string_view kBatchCounter = ".num_batches_tracked";
+
 // torch's batch norm counts its batches beside the running statistics.
 std::optional<std::string> counter_beside(const std::string& name) {
   constexpr std::string_view kSuffix = ".running_mean";
   if (!name.ends_with(kSuffix)) return std::nullopt;
-  return name.substr(0, name.size() - kSuffix.size()) + ".num_batches_tracked";
+  return name.substr(0, name.size() - kSuffix.size()) + std::string(kBatchCounter);
 }
 
 }  // namespace
@@ -47,26 +53,21 @@ Snapshot::Snapshot(Replica& replica, const ResumePoint& point, nlohmann::json jo
 }
 
 ResumePoint restore(Replica& replica, const checkpoint::LoadedCheckpoint& loaded) {
-  std::map<std::string, TensorView> found;
+  std::vector<TensorView> found, wanted;
   for (const auto* list : {&loaded.content.model, &loaded.content.optimizer}) {
-    for (const TensorView& tensor : *list) found.emplace(tensor.name, tensor);
+    std::copy_if(list->begin(), list->end(), std::back_inserter(found),
+                 [](const TensorView& tensor) { return !tensor.name.ends_with(kBatchCounter); });
   }
+  for (const SavedTensor& tensor : replica.tensors()) wanted.push_back(view_of(tensor));
+  if (const auto sentences = differences(wanted, found); !sentences.empty()) {
+    throw checkpoint::CheckpointError(
+        fmt::format("the checkpoint of step {} is of another model or optimizer:{}", loaded.step,
+                    listed(sentences)));
+  }
+  std::map<std::string_view, std::span<const std::byte>> bytes;
+  for (const TensorView& tensor : found) bytes[tensor.name] = tensor.bytes;
   for (const SavedTensor& tensor : replica.tensors()) {
-    auto it = found.find(tensor.name);
-    if (it == found.end()) {
-      throw checkpoint::CheckpointError(fmt::format(
-          "the checkpoint of step {} has no tensor \"{}\": it is of another model or optimizer",
-          loaded.step, tensor.name));
-    }
-    const TensorView wanted = view_of(tensor);
-    if (it->second.dtype != wanted.dtype || it->second.shape != wanted.shape) {
-      throw checkpoint::CheckpointError(
-          fmt::format("tensor \"{}\" of the checkpoint of step {} is {}[{}], the model's is {}[{}]",
-                      tensor.name, loaded.step, checkpoint::name_of(it->second.dtype),
-                      engine::Shape(it->second.shape).text(), checkpoint::name_of(wanted.dtype),
-                      tensor.shape.text()));
-    }
-    std::memcpy(tensor.bytes.data(), it->second.bytes.data(), tensor.bytes.size());
+    std::memcpy(tensor.bytes.data(), bytes.at(tensor.name).data(), tensor.bytes.size());
   }
   try {
     const nlohmann::json& state = loaded.content.state;

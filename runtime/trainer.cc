@@ -17,6 +17,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/divergence.h"
 #include "runtime/first_failure.h"
+#include "runtime/initial_weights.h"
 #include "runtime/interrupt.h"
 #include "runtime/job_data.h"
 #include "runtime/parallel/agreement.h"
@@ -139,6 +140,9 @@ class Trainer {
         messages.push_back(
             fmt::format("resuming at step {} from {}", point_.step, found.path.string()));
         note_plan_change(found.checkpoint->content.plan_json, messages);
+      } else if (job_.model.weights) {
+        load_weights(*replica_, files_, *job_.model.weights);
+        messages.push_back(fmt::format("weights from {}", job_.model.weights->string()));
       }
       log_.emplace(job_, std::move(folder), resumed ? std::optional(point_.step) : std::nullopt,
                    out_);

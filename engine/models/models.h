@@ -27,4 +27,20 @@ struct SmallResnet {
 };
 [[nodiscard]] LOCKSTEP_API ModelFunction small_resnet(SmallResnet options);
 
+// GPT-2 (Radford et al. 2019): learnt positions, norms before each half of a block, GELU in its tanh
+// form, the head tied to the token table. Names, shapes and initial values are Hugging Face's
+// GPT2LMHeadModel's ("transformer.h.0.attn.c_attn.weight", weights as (inputs, outputs)): normal
+// with deviation 0.02, the projections back to the residual stream with 0.02 / sqrt(2 * layers).
+// Samples are windows of at most `context` tokens. Defaults: the model of 124 million parameters.
+// REQUIRES: width is a multiple of heads.
+struct Gpt2 {
+  std::int64_t layers = 12;
+  std::int64_t heads = 12;
+  std::int64_t width = 768;
+  std::int64_t context = 1024;
+  std::int64_t vocabulary = 50257;
+  double dropout = 0;  // of embeddings, attention probabilities and both halves of a block
+};
+[[nodiscard]] LOCKSTEP_API ModelFunction gpt2(Gpt2 options);
+
 }  // namespace lockstep::engine::models

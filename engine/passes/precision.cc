@@ -15,6 +15,13 @@ bool may_be_low(const Graph& graph, const Node& node, const OutputSpec& spec, st
 }  // namespace
 
 Graph precision(Graph graph, const OpTable& ops, Precision precision) {
+  for (const Node& node : graph.nodes()) {
+    const bool low = ops.find(node.op).precision == PrecisionClass::low;
+    for (ValueId id : node.outputs) {
+      require(!low || graph.value(id).dtype == DType::f32, node,
+              "an op of class low is built in fp32");
+    }
+  }
   if (precision == Precision::fp32) return graph;
   std::set<ValueId> wanted_low;
   for (std::int32_t i = graph.node_count(); i-- > 0;) {

@@ -257,5 +257,75 @@ TEST(LearningRate, SurvivesTheWayThroughANodesAttributes) {
                    learning_rate(schedule, 7));
 }
 
+ModelFunction two_blocks() {
+  return [](ModelBuilder& b, ValueId image) {
+    ValueId x = b.flatten("flatten", image);
+    for (const char* name : {"first", "second"}) {
+      b.begin_block();
+      x = b.relu(std::string(name) + ".relu", b.linear(std::string(name) + ".a", x, 4));
+      x = b.linear(std::string(name) + ".b", x, 4);
+    }
+    b.end_blocks();
+    return b.linear("head", x, 3);
+  };
+}
+
+std::string backward_of(const Graph& graph) {
+  const std::string text = graph.dump();
+  return text.substr(text.find("loss.backward: "));
+}
+
+TEST(Recompute, RepeatsWhatABlockNeedsRightBeforeItsBackwardNodes) {
+  const Graph graph =
+      recompute(differentiate(fuse(training(two_blocks()), ops()), ops()), ops(), Recompute::block);
+  const std::string backward = backward_of(graph);
+  // What one block hands to the next is kept; what lies inside is made again.
+  EXPECT_THAT(backward, HasSubstr("second.a.again: linear(first.b.out, second.a.weight, "
+                                  "second.a.bias) relu=1 -> second.relu.out.again f32[2x4]\n"
+                                  "second.b.backward_weights: "
+                                  "linear_backward_weights(second.relu.out.again, "));
+  EXPECT_THAT(backward, HasSubstr("first.a.again: linear(flatten.out, first.a.weight"));
+  EXPECT_LT(backward.find("second.a.backward_data"), backward.find("first.a.again"));
+  EXPECT_THAT(backward, Not(HasSubstr("second.b.again")));
+  EXPECT_THAT(backward, Not(HasSubstr("head.again")));
+}
+
+TEST(Recompute, NoneChangesNothing) {
+  const Graph before = differentiate(fuse(training(two_blocks()), ops()), ops());
+  EXPECT_EQ(recompute(before, ops(), Recompute::none).dump(), before.dump());
+}
+
+TEST(Recompute, StatisticsOfABatchAreKept) {
+  const ModelFunction net = [](ModelBuilder& b, ValueId image) {
+    b.begin_block();
+    ValueId x = b.convolution("conv", image, {.channels = 4, .kernel = 1, .bias = false});
+    x = b.relu("relu", b.batch_norm("bn", x));
+    b.end_blocks();
+    return b.linear("fc", b.average_pool("pool", x), 2);
+  };
+  const std::string backward = backward_of(
+      recompute(differentiate(fuse(training(net), ops()), ops()), ops(), Recompute::block));
+  EXPECT_THAT(backward, HasSubstr("conv.again: conv2d("));
+  EXPECT_THAT(backward, Not(HasSubstr("bn.statistics.again")));
+}
+
+TEST(Precision, StoresWhatProductsReadInBf16AndTheRestInF32) {
+  const Graph graph = precision(training(small_net()), ops(), Precision::bf16);
+  const std::string dump = graph.dump();
+  // Read by products, through pools and relus: bf16. The logits are read by the loss alone.
+  EXPECT_THAT(dump, HasSubstr("conv: conv2d(images, conv.weight, conv.bias) compute=bf16 pad=1 "
+                              "stride=1 -> conv.out bf16[2x4x4x4]\n"));
+  EXPECT_THAT(dump, HasSubstr("-> pool.out bf16[2x2x2x4], pool.index u8[2x2x2x4]\n"));
+  EXPECT_THAT(dump, HasSubstr("fc1.bias) compute=bf16 -> fc1.out bf16[2x5]\n"));
+  EXPECT_THAT(dump, HasSubstr("fc2.bias) compute=bf16 -> fc2.out f32[2x3]\n"));
+  const std::string backward = backward_of(differentiate(fuse(graph, ops()), ops()));
+  EXPECT_THAT(backward, HasSubstr("fc2.backward_data: linear_backward_data(fc2.weight, "
+                                  "loss.backward.logits) compute=bf16 -> "
+                                  "fc2.backward_data.input bf16[2x5]\n"));
+  EXPECT_THAT(backward, HasSubstr("-> fc1.weight.grad f32[5x16], fc1.bias.grad f32[5]\n"));
+  EXPECT_EQ(precision(training(small_net()), ops(), Precision::fp32).dump(),
+            training(small_net()).dump());
+}
+
 }  // namespace
 }  // namespace lockstep::engine
