@@ -27,9 +27,10 @@ std::string shared_text(const Job& job, const JobShape& shape) {
   for (const char* key : {"threads", "prefetch"}) text["data"].erase(key);
   for (const char* set : {"train", "eval"}) {
     if (!text["data"].contains(set) || !text["data"][set].is_object()) continue;
-    for (const char* file : {"images", "labels"}) text["data"][set].erase(file);
+    for (const char* file : {"images", "labels", "path"}) text["data"][set].erase(file);
   }
   text["data"]["steps_per_epoch"] = shape.steps_per_epoch;
+  text["data"]["vocabulary"] = shape.vocabulary;
   // A line a value, with its whole path.
   text = text.flatten();
   std::string lines;
@@ -50,14 +51,14 @@ JobPlan plan_job(const Job& job, const JobShape& shape, const engine::KernelTabl
   JobPlan plan{.shape = shape, .ops = engine::standard_ops(), .compiled = {}};
   parallel::add_ops(plan.ops);
   const parallel::DataParallel communicate(parallel_of(job));
-  plan.compiled =
-      engine::compile(model_of(job.model), plan.ops, kernels,
-                      {.image = {shape.image.height, shape.image.width, shape.image.channels},
-                       .batch = shape.capacity,
-                       .evaluation_batch = shape.evaluation_capacity,
-                       .accumulate = static_cast<int>(job.accumulate),
-                       .optimizer = optimizer_of(job.optimizer, shape.total_steps)},
-                      &communicate);
+  const data::ImageShape& image = shape.sample.image;
+  plan.compiled = engine::compile(model_of(job.model), plan.ops, kernels,
+                                  {.image = {image.height, image.width, image.channels},
+                                   .batch = shape.capacity,
+                                   .evaluation_batch = shape.evaluation_capacity,
+                                   .accumulate = static_cast<int>(job.accumulate),
+                                   .optimizer = optimizer_of(job.optimizer, shape.total_steps)},
+                                  &communicate);
   return plan;
 }
 

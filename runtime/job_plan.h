@@ -17,7 +17,8 @@ namespace lockstep::runtime {
 
 // Numbers that follow from the job, its data and the number of workers.
 struct JobShape {
-  data::ImageShape image;
+  data::SampleShape sample;
+  std::string vocabulary;                // of the data, see data::Source; empty: not its own
   std::int64_t batch = 0;                // samples an optimizer step, over all workers
   std::int64_t capacity = 0;             // samples a micro-step on one worker, padding included
   std::int64_t evaluation_capacity = 0;  // 0: no evaluation

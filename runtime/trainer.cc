@@ -277,7 +277,8 @@ class Trainer {
          .gradient_norm =
              job_.optimizer.clip_norm ? std::optional(std::sqrt(state.squared_norm)) : std::nullopt,
          // Of all workers, also where this one has seen its own share only.
-         .samples = static_cast<std::int64_t>(weight_sum_) * place_.world / group_->world(),
+         .samples = static_cast<std::int64_t>(weight_sum_) / plan_->shape.sample.labels() *
+                    place_.world / group_->world(),
          .interval = interval});
     loss_sum_ = weight_sum_ = 0;
   }
