@@ -30,7 +30,6 @@ std::string shared_text(const Job& job, const JobShape& shape) {
     for (const char* file : {"images", "labels", "path"}) text["data"][set].erase(file);
   }
   text["data"]["steps_per_epoch"] = shape.steps_per_epoch;
-  text["data"]["vocabulary"] = shape.vocabulary;
   // A line a value, with its whole path.
   text = text.flatten();
   std::string lines;
@@ -38,6 +37,11 @@ std::string shared_text(const Job& job, const JobShape& shape) {
     lines += fmt::format("{} {}\n", path, value.dump());
   }
   return lines;
+}
+
+// A line a token, so that the first that is not the same is shown.
+std::string vocabulary_text(const std::string& vocabulary) {
+  return vocabulary.empty() ? "" : nlohmann::json::parse(vocabulary).dump(0);
 }
 
 const engine::Plan& ending_plan(const JobPlan& plan) {
@@ -112,7 +116,8 @@ std::vector<parallel::AgreementSection> agreement_of(const JobPlan& plan, const 
           {"buckets", buckets_text(plan.compiled.placement)},
           {"world", std::to_string(world)},
           {"precision", std::string(name_of(job.precision))},
-          {"job", shared_text(job, plan.shape)}};
+          {"job", shared_text(job, plan.shape)},
+          {"vocabulary", vocabulary_text(plan.shape.vocabulary)}};
 }
 
 double flops_of_step(const JobPlan& plan, int accumulate) {

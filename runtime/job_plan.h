@@ -42,8 +42,8 @@ enum class Dump { graph, plan, memory };
 [[nodiscard]] LOCKSTEP_API nlohmann::ordered_json to_json(const JobPlan& plan, const Job& job,
                                                           int world, int threads);
 
-// What must be equal on all ranks: graph, buckets, world, precision, and what of the job they
-// share.
+// What must be equal on all ranks: graph, buckets, world, precision, what of the job they share,
+// and what tokens stand for.
 [[nodiscard]] LOCKSTEP_API std::vector<parallel::AgreementSection> agreement_of(const JobPlan& plan,
                                                                                 const Job& job,
                                                                                 int world);

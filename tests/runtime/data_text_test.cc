@@ -170,6 +170,29 @@ TEST_F(TextFiles, CharactersOfTwoFilesAreNotMixed) {
   EXPECT_EQ(open_datasets(job, needs).eval->size(), 1U);
 }
 
+std::string section_of(const JobShape& shape, const Job& job, std::string_view name) {
+  const JobPlan plan{.shape = shape, .ops = {}, .compiled = {}};
+  for (const auto& section : agreement_of(plan, job, 2)) {
+    if (section.name == name) return section.text;
+  }
+  ADD_FAILURE() << "no " << name;
+  return {};
+}
+
+TEST_F(TextFiles, RanksAgreeOnThePartAndTheVocabularyAndHaveTheirOwnPath) {
+  Job job = job_of(folder_ / "text", 0.75);
+  EXPECT_EQ(section_of({.sample = {}, .vocabulary = R"(["a","b"])"}, job, "vocabulary"),
+            "[\n\"a\",\n\"b\"\n]");
+  EXPECT_EQ(section_of({}, job, "vocabulary"), "");
+  const std::string text = section_of({}, job, "job");
+  EXPECT_THAT(text, HasSubstr("/data/train/to 0.75\n"));
+  EXPECT_THAT(text, HasSubstr("/data/train/vocabulary \"characters\"\n"));
+  job.data.train.path = "/elsewhere";
+  EXPECT_EQ(section_of({}, job, "job"), text);
+  job.data.train.to = 0.8;
+  EXPECT_NE(section_of({}, job, "job"), text);
+}
+
 TEST_F(TextFiles, VocabularyOfTheModelThatIsTooSmallNamesTheFirstToken) {
   const Job job = job_of(write("text", bytes_of("aabacbdcdaab")), 0.5);
   EXPECT_EQ(refusal_of([&] {
