@@ -78,7 +78,8 @@ Program::Program(Plan plan, const KernelTable& kernels, const Arenas& arenas)
 std::span<std::byte> Program::bytes(ValueId id) const {
   const Placement& place = plan_.placements.at(static_cast<std::size_t>(id.index));
   if (!place.used) {
-    throw Error(fmt::format("value \"{}\" has no place in this program", plan_.graph.value(id).name));
+    throw Error(
+        fmt::format("value \"{}\" has no place in this program", plan_.graph.value(id).name));
   }
   return arenas_[place.arena].subspan(place.offset, place.bytes);
 }

@@ -103,6 +103,7 @@ struct Node {
   ValueId workspace = {};  // scratch the kernel asked for, if any
   int block = -1;          // the model's block it belongs to, backward nodes too (engine/passes.h,
                            // recompute); -1: none
+  bool repeated = false;   // by recompute: the work is done a second time
 };
 
 class LOCKSTEP_API Graph {

@@ -66,6 +66,11 @@ engine::OptimizerOptions optimizer_of(const OptimizerSpec& spec, std::int64_t to
           .clip_norm = spec.clip_norm};
 }
 
+data::SourceNeeds needs_of(const Job& job) {
+  if (job.model.kind != ModelKind::gpt2) return {};
+  return {.context = job.model.context, .vocabulary = job.model.vocabulary.value_or(0)};
+}
+
 engine::Precision precision_of(Precision precision) {
   return precision == Precision::fp32 ? engine::Precision::fp32 : engine::Precision::bf16;
 }

@@ -7,6 +7,7 @@
 #include "engine/model.h"
 #include "engine/optimizer.h"
 #include "engine/passes.h"
+#include "runtime/data/source.h"
 #include "runtime/job.h"
 #include "runtime/parallel/communicate.h"
 
@@ -19,6 +20,9 @@ namespace lockstep::runtime {
 // `total_steps`: optimizer steps of the whole run, at whose end a decay of unstated length ends.
 [[nodiscard]] LOCKSTEP_API engine::OptimizerOptions optimizer_of(const OptimizerSpec& spec,
                                                                  std::int64_t total_steps);
+
+// What the model asks of its data.
+[[nodiscard]] LOCKSTEP_API data::SourceNeeds needs_of(const Job& job);
 
 [[nodiscard]] LOCKSTEP_API engine::Precision precision_of(Precision precision);
 [[nodiscard]] LOCKSTEP_API engine::Recompute recompute_of(Recompute recompute);

@@ -67,6 +67,12 @@ void check_model(const JobPlace& place, const ModelSpec& model) {
   }
 }
 
+void check_dataset(const JobPlace& place, const DatasetSpec& set) {
+  if (set.from < set.to) return;
+  place.at("from").expected(fmt::format("less than {} ({})", set.to, place.at("to").path),
+                            json(set.from));
+}
+
 void check_transforms(const JobPlace& place, const std::vector<TransformSpec>& transforms) {
   for (std::size_t i = 0; i < transforms.size(); ++i) {
     const TransformSpec& transform = transforms[i];
@@ -96,6 +102,8 @@ void check(const JobPlace& root, const Job& job) {
   require_one(root, {"data.batch", "data.batch_per_worker"}, job.data.batch.has_value(),
               job.data.batch_per_worker.has_value());
   require_one(root, {"epochs", "steps"}, job.epochs.has_value(), job.steps.has_value());
+  check_dataset(root.at("data").at("train"), job.data.train);
+  if (job.data.eval) check_dataset(root.at("data").at("eval"), *job.data.eval);
   check_transforms(root.at("data").at("transforms"), job.data.transforms);
   const JobPlace optimizer = root.at("optimizer");
   check_learning_rate(optimizer.at("learning_rate"), job.optimizer.learning_rate);

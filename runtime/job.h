@@ -35,7 +35,8 @@ class LOCKSTEP_API JobError : public std::runtime_error {
 // Enumerators carry the names of the file; of the file's values only those that are built have one.
 enum class ModelKind : std::uint8_t { mlp, lenet, resnet, gpt2 };
 enum class Stem : std::uint8_t { small };
-enum class DataFormat : std::uint8_t { idx, synthetic };
+enum class DataFormat : std::uint8_t { idx, tokens, text, synthetic };
+enum class TextVocabulary : std::uint8_t { characters, bytes };
 enum class TransformKind : std::uint8_t { flip, crop, normalise };
 enum class FlipDirection : std::uint8_t { horizontal };
 enum class OptimizerKind : std::uint8_t { sgd, adamw };
@@ -81,6 +82,10 @@ struct DatasetSpec {
   std::filesystem::path images;               // idx; absolute after reading
   std::filesystem::path labels;               // idx; absolute after reading
   std::int64_t samples = 0;                   // synthetic; required there
+  std::filesystem::path path;  // text, tokens: required there; absolute after reading
+  TextVocabulary vocabulary = TextVocabulary::characters;  // text
+  double from = 0;  // text, tokens: the part that is used, as fractions of the file's tokens;
+  double to = 1;    // from < to
 };
 
 // One of the list `data.transforms`, applied in order; `normalise`, if there, is the last.
@@ -107,7 +112,7 @@ struct DataSpec {
   std::int64_t prefetch = 2;              // batches a worker made ahead; at least 1
   std::vector<TransformSpec> transforms;  // default: none; pixels are then 0 to 1
   double bad_budget =
-      0.001;  // share of damaged samples passed over; no effect on idx and synthetic
+      0.001;  // share of damaged samples passed over; no effect on the formats that are built
 };
 
 struct LearningRateSpec {

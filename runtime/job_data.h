@@ -16,7 +16,7 @@ struct Datasets {
   std::unique_ptr<data::Source> train;
   std::unique_ptr<data::Source> eval;
 };
-[[nodiscard]] Datasets open_datasets(const Job& job);
+[[nodiscard]] Datasets open_datasets(const Job& job, const data::SourceNeeds& needs = {});
 
 // Which part of the samples a rank takes.
 struct Share {

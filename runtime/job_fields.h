@@ -73,8 +73,8 @@ inline constexpr std::array kModelKinds{Choice<ModelKind>{"mlp", ModelKind::mlp}
 inline constexpr std::array kStems{Choice<Stem>{"small", Stem::small}, Choice<Stem>{"imagenet"}};
 inline constexpr std::array kDataFormats{Choice<DataFormat>{"idx", DataFormat::idx},
                                          Choice<DataFormat>{"cifar"},
-                                         Choice<DataFormat>{"tokens"},
-                                         Choice<DataFormat>{"text"},
+                                         Choice<DataFormat>{"tokens", DataFormat::tokens},
+                                         Choice<DataFormat>{"text", DataFormat::text},
                                          Choice<DataFormat>{"imagefolder"},
                                          Choice<DataFormat>{"tfrecord"},
                                          Choice<DataFormat>{"lmdb"},
@@ -84,6 +84,9 @@ inline constexpr std::array kDataFormats{Choice<DataFormat>{"idx", DataFormat::i
                                          Choice<DataFormat>{"yolo"},
                                          Choice<DataFormat>{"csv"},
                                          Choice<DataFormat>{"synthetic", DataFormat::synthetic}};
+inline constexpr std::array kTextVocabularies{
+    Choice<TextVocabulary>{"characters", TextVocabulary::characters},
+    Choice<TextVocabulary>{"bytes", TextVocabulary::bytes}};
 inline constexpr std::array kTransformKinds{
     Choice<TransformKind>{"flip", TransformKind::flip},
     Choice<TransformKind>{"crop", TransformKind::crop},
@@ -157,6 +160,20 @@ void visit_fields(Visitor& v, DatasetSpec& set) {
             set.images);
     v.value({"labels", "IDX file of the labels, plain or gzip", {}, Presence::required},
             set.labels);
+  }
+  if (set.format == DataFormat::text) {
+    v.value({"path", "the text, plain or gzip", {}, Presence::required}, set.path);
+    v.choice({"vocabulary", "what a token is: a character of the file, or a byte"}, set.vocabulary,
+             kTextVocabularies);
+  }
+  if (set.format == DataFormat::tokens) {
+    v.value({"path", "llm.c's or nanoGPT's file of tokens", {}, Presence::required}, set.path);
+  }
+  if (set.format == DataFormat::text || set.format == DataFormat::tokens) {
+    v.value({"from", "where the part that is used begins, a fraction of the file's tokens",
+             between(0, 1)},
+            set.from);
+    v.value({"to", "where it ends", between(0, 1)}, set.to);
   }
   if (set.format == DataFormat::synthetic) {
     v.value(

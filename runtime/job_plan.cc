@@ -27,7 +27,7 @@ std::string shared_text(const Job& job, const JobShape& shape) {
   for (const char* key : {"threads", "prefetch"}) text["data"].erase(key);
   for (const char* set : {"train", "eval"}) {
     if (!text["data"].contains(set) || !text["data"][set].is_object()) continue;
-    for (const char* file : {"images", "labels"}) text["data"][set].erase(file);
+    for (const char* file : {"images", "labels", "path"}) text["data"][set].erase(file);
   }
   text["data"]["steps_per_epoch"] = shape.steps_per_epoch;
   // A line a value, with its whole path.
@@ -39,27 +39,35 @@ std::string shared_text(const Job& job, const JobShape& shape) {
   return lines;
 }
 
+// A line a token, so that the first that is not the same is shown.
+std::string vocabulary_text(const std::string& vocabulary) {
+  return vocabulary.empty() ? "" : nlohmann::json::parse(vocabulary).dump(0);
+}
+
+}  // namespace
+
 const engine::Plan& ending_plan(const JobPlan& plan) {
   auto it = plan.compiled.plans.find("whole");
   return it != plan.compiled.plans.end() ? it->second : plan.compiled.plans.at("last");
 }
 
-}  // namespace
-
 JobPlan plan_job(const Job& job, const JobShape& shape, const engine::KernelTable& kernels) {
   JobPlan plan{.shape = shape, .ops = engine::standard_ops(), .compiled = {}};
   parallel::add_ops(plan.ops);
   const parallel::DataParallel communicate(parallel_of(job));
-  plan.compiled =
-      engine::compile(model_of(job.model, shape.vocabulary), plan.ops, kernels,
-                      {.sample = {shape.image.height, shape.image.width, shape.image.channels},
-                       .batch = shape.capacity,
-                       .evaluation_batch = shape.evaluation_capacity,
-                       .accumulate = static_cast<int>(job.accumulate),
-                       .precision = precision_of(job.precision),
-                       .recompute = recompute_of(job.recompute),
-                       .optimizer = optimizer_of(job.optimizer, shape.total_steps)},
-                      &communicate);
+  const data::SampleShape& sample = shape.sample;
+  plan.compiled = engine::compile(model_of(job.model, shape.token_values), plan.ops, kernels,
+                                  {.sample = {.height = sample.image.height,
+                                              .width = sample.image.width,
+                                              .channels = sample.image.channels,
+                                              .context = sample.context},
+                                   .batch = shape.capacity,
+                                   .evaluation_batch = shape.evaluation_capacity,
+                                   .accumulate = static_cast<int>(job.accumulate),
+                                   .precision = precision_of(job.precision),
+                                   .recompute = recompute_of(job.recompute),
+                                   .optimizer = optimizer_of(job.optimizer, shape.total_steps)},
+                                  &communicate);
   return plan;
 }
 
@@ -113,14 +121,17 @@ std::vector<parallel::AgreementSection> agreement_of(const JobPlan& plan, const 
           {"buckets", buckets_text(plan.compiled.placement)},
           {"world", std::to_string(world)},
           {"precision", std::string(name_of(job.precision))},
-          {"job", shared_text(job, plan.shape)}};
+          {"job", shared_text(job, plan.shape)},
+          {"vocabulary", vocabulary_text(plan.shape.vocabulary)}};
 }
 
 double flops_of_step(const JobPlan& plan, int accumulate) {
   double flops = 0;
   for (const engine::Entry& entry : ending_plan(plan).entries) {
     const engine::Node& node = ending_plan(plan).node(entry);
-    flops += plan.ops.find(node.op).cost(ending_plan(plan).graph, node).flops;
+    const engine::OpDefinition& op = plan.ops.find(node.op);
+    if (op.precision != engine::PrecisionClass::low || node.repeated) continue;
+    flops += op.cost(ending_plan(plan).graph, node).flops;
   }
   return flops * accumulate;
 }

@@ -91,9 +91,12 @@ std::string Replica::program_name(std::int64_t micro) const {
 void Replica::set_inputs(const std::string& prefix, engine::Program& program,
                          const data::Batch& batch) {
   copy_in(program, prefix + "images", batch.images);
+  copy_in(program, prefix + "tokens", batch.tokens);
   copy_in(program, prefix + "labels", batch.labels);
   copy_in(program, prefix + "sample_weights", batch.weights);
   if (prefix.empty()) {
+    copy_in(program, "sample_rows",
+            std::vector<std::int32_t>(batch.rows.begin(), batch.rows.end()));
     copy_in(program, "global_weight", std::vector<float>{static_cast<float>(batch.global_weight)});
   }
 }

@@ -78,6 +78,9 @@ void RunLog::step(const Step& step) {
   const StepTime& sum = step.interval.sum;
   const double milliseconds = 1e3 * sum.total / steps;
   const double rate = sum.total > 0 ? static_cast<double>(step.samples) / sum.total : 0;
+  std::optional<double> token_rate, share;
+  if (step.tokens && sum.total > 0) token_rate = static_cast<double>(*step.tokens) / sum.total;
+  if (step.flops_of_ceiling && sum.total > 0) share = *step.flops_of_ceiling * steps / sum.total;
   const double exposed = 1e3 * sum.run.exposed / steps;
   const double stolen = 1e3 * sum.run.stolen / steps;
   line_ = {.step = step.step,
@@ -86,8 +89,8 @@ void RunLog::step(const Step& step) {
            .lr = step.learning_rate,
            .step_ms = milliseconds,
            .samples_per_s = rate,
-           .tokens_per_s = std::nullopt,
-           .share_of_ceiling = std::nullopt,
+           .tokens_per_s = token_rate,
+           .share_of_ceiling = share,
            .comm_ms = exposed + stolen,
            .exposed_comm_ms = exposed,
            .data_wait_ms = 1e3 * sum.data_wait / steps};
@@ -103,6 +106,7 @@ void RunLog::step(const Step& step) {
                        .lr = step.learning_rate,
                        .grad_norm = step.gradient_norm,
                        .samples_per_s = rate,
+                       .tokens_per_s = token_rate,
                        .step_ms = milliseconds,
                        .data_wait_ms = 1e3 * sum.data_wait / steps,
                        .exposed_comm_ms = exposed,
@@ -113,6 +117,10 @@ void RunLog::step(const Step& step) {
       events_->write(now(),
                      {"train/learning_rate", step.step, static_cast<float>(step.learning_rate)});
       events_->write(now(), {"throughput/samples_per_s", step.step, static_cast<float>(rate)});
+      if (token_rate) {
+        events_->write(now(),
+                       {"throughput/tokens_per_s", step.step, static_cast<float>(*token_rate)});
+      }
       events_->write(now(), {"step_ms/total", step.step, static_cast<float>(milliseconds)});
       events_->write(now(), {"step_ms/exposed_comm", step.step, static_cast<float>(exposed)});
     }

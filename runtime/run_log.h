@@ -38,7 +38,9 @@ class LOCKSTEP_API RunLog {
     double loss = 0;
     double learning_rate = 0;
     std::optional<double> gradient_norm;
-    std::int64_t samples = 0;  // since the last logged step, over all workers
+    std::int64_t samples = 0;                // since the last logged step, over all workers
+    std::optional<std::int64_t> tokens;      // likewise
+    std::optional<double> flops_of_ceiling;  // of a step over FLOP/s of the ceiling: seconds
     StepStatistics::Interval interval;
   };
   void step(const Step& step);

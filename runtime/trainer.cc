@@ -12,18 +12,23 @@
 #include <thread>
 
 #include "collectives/communicator.h"
+#include "collectives/host/host_communicator.h"
 #include "collectives/rendezvous/store_client.h"
 #include "engine/cpu/kernels.h"
+#include "engine/matrix_ceiling.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/divergence.h"
 #include "runtime/first_failure.h"
+#include "runtime/from_job.h"
 #include "runtime/initial_weights.h"
 #include "runtime/interrupt.h"
 #include "runtime/job_data.h"
+#include "runtime/node_times.h"
 #include "runtime/parallel/agreement.h"
 #include "runtime/parallel/kernels.h"
 #include "runtime/resume.h"
 #include "runtime/run_log.h"
+#include "runtime/run_numbers.h"
 #include "runtime/snapshot.h"
 #include "runtime/worker.h"
 
@@ -101,7 +106,7 @@ class Trainer {
   void prepare() {
     std::exception_ptr failure;
     try {
-      datasets_ = open_datasets(job_);
+      datasets_ = open_datasets(job_, needs_of(job_));
       kernels_ = engine::cpu::kernels(threads_);
       plan_.emplace(
           plan_job(job_, shape_of(job_, datasets_, place_.world, group_->world()), kernels_));
@@ -117,6 +122,8 @@ class Trainer {
       parallel::require_agreement(*worker_.store, agreement_of(*plan_, job_, place_.world),
                                   std::chrono::duration_cast<milliseconds>(deadline()));
     }
+    ceiling_ = engine::matrix_ceiling(plan_->ops, kernels_, precision_of(job_.precision)) *
+               static_cast<double>(place_.world);
     parallel::add_kernels(kernels_, *group_);
     replica_.emplace(plan_->compiled, kernels_, *group_, static_cast<int>(job_.accumulate));
     train_loader_ = make_loader(job_, *datasets_.train, training_share(), data::Mode::training);
@@ -280,10 +287,17 @@ class Trainer {
          .learning_rate = static_cast<double>(state.learning_rate),
          .gradient_norm =
              job_.optimizer.clip_norm ? std::optional(std::sqrt(state.squared_norm)) : std::nullopt,
-         // Of all workers, also where this one has seen its own share only.
-         .samples = static_cast<std::int64_t>(weight_sum_) * place_.world / group_->world(),
+         .samples = labels_seen() / plan_->shape.sample.labels(),
+         .tokens = plan_->shape.sample.is_window() ? std::optional(labels_seen()) : std::nullopt,
+         .flops_of_ceiling = flops_of_step(*plan_, static_cast<int>(job_.accumulate)) *
+                             static_cast<double>(place_.world) / ceiling_,
          .interval = interval});
     loss_sum_ = weight_sum_ = 0;
+  }
+
+  // Since the last logged step, of all workers, also where this one has seen its own share only.
+  [[nodiscard]] std::int64_t labels_seen() const {
+    return static_cast<std::int64_t>(weight_sum_) * place_.world / group_->world();
   }
 
   // False where it was interrupted.
@@ -301,9 +315,12 @@ class Trainer {
     group_->stream().wait(group_->all_reduce({totals.data(), totals.size(), engine::DType::f64},
                                              collectives::ReduceOp::sum));
     if (log_) {
-      log_->evaluation(point_.step, {.loss = totals[0] / totals[1],
-                                     .accuracy = totals[2] / totals[1],
-                                     .samples = std::llround(totals[1])});
+      log_->evaluation(point_.step,
+                       {.loss = totals[0] / totals[1],
+                        .accuracy = totals[2] / totals[1],
+                        // The last window of a set may have fewer labels.
+                        .samples = static_cast<std::int64_t>(std::ceil(
+                            totals[1] / static_cast<double>(plan_->shape.sample.labels())))});
     }
     return true;
   }
@@ -321,36 +338,17 @@ class Trainer {
   }
 
   void fill_summary() {
-    metrics::Summary& summary = log_->summary();
-    const JobShape& shape = plan_->shape;
-    const std::int64_t steps_here = point_.step - first_step_;
-    summary.steps = point_.step;
-    summary.epochs = static_cast<double>(point_.step) / static_cast<double>(shape.steps_per_epoch);
-    summary.samples = point_.step * shape.batch;
-    summary.step_ms = statistics_.summary();
-    summary.restarts = place_.generation;
-    summary.backend = std::string(group_->backend());
-    if (const double seconds = statistics_.total_seconds(); steps_here > 0 && seconds > 0) {
-      const double steps = static_cast<double>(steps_here);
-      summary.throughput.samples_per_s = steps * static_cast<double>(shape.batch) / seconds;
-      summary.throughput.tflops = flops_of_step(*plan_, static_cast<int>(job_.accumulate)) *
-                                  static_cast<double>(place_.world) * steps / seconds / 1e12;
-    }
-    const engine::ArenaBytes& bytes = plan_->compiled.arena_bytes;
-    auto arena = [&](engine::Arena which) {
-      return static_cast<std::int64_t>(bytes[static_cast<std::size_t>(which)]);
-    };
-    std::int64_t planned = 0;
-    for (std::size_t of_arena : bytes) planned += static_cast<std::int64_t>(of_arena);
-    summary.memory.planned = planned;
-    summary.memory.arenas = {arena(engine::Arena::parameters), arena(engine::Arena::gradients),
-                             arena(engine::Arena::optimizer), arena(engine::Arena::activations),
-                             arena(engine::Arena::workspace)};
-    std::size_t bound = 0;
-    for (const auto& [name, program] : plan_->compiled.plans) {
-      bound = std::max(bound, program.lower_bound_activations);
-    }
-    summary.memory.lower_bound_activations = static_cast<std::int64_t>(bound);
+    fill_from_plan(log_->summary(), *plan_);
+    fill_from_run(log_->summary(), *plan_,
+                  {.world = place_.world,
+                   .accumulate = job_.accumulate,
+                   .steps = point_.step,
+                   .steps_here = point_.step - first_step_,
+                   .seconds = statistics_.total_seconds(),
+                   .ceiling = ceiling_});
+    log_->summary().step_ms = statistics_.summary();
+    log_->summary().restarts = place_.generation;
+    log_->summary().backend = std::string(group_->backend());
   }
 
   const Job& job_;
@@ -374,7 +372,32 @@ class Trainer {
   StepStatistics statistics_;
   double loss_sum_ = 0;
   double weight_sum_ = 0;
+  double ceiling_ = 0;  // FLOP/s of large products on all workers, measured at the start
 };
+
+}  // namespace
+
+namespace {
+
+// The plan's nodes, timed on this machine on one worker alone.
+// `kernels`: those that the plan was made with.
+std::string measured(const Job& job, const JobPlan& plan, const data::Source& source,
+                     engine::KernelTable kernels) {
+  constexpr int kSteps = 5;
+  engine::cpu::flush_denormals();
+  const WorkerPlace place = place_from_environment();
+  const double ceiling = engine::matrix_ceiling(plan.ops, kernels, precision_of(job.precision));
+  const auto alone = collectives::host::make_host_communicator({});
+  parallel::add_kernels(kernels, *alone);
+  Replica replica(plan.compiled, kernels, *alone, static_cast<int>(job.accumulate));
+  replica.initialise(job.seed);
+  const auto loader = make_loader(job, source, {place.rank, place.world}, data::Mode::training);
+  for (std::int64_t micro = 0; micro + 1 < job.accumulate; ++micro) {
+    replica.run_micro_step(loader->next());
+  }
+  const data::Batch& last = loader->next();
+  return "\n# measured\n" + timed_plan(plan, node_times(replica, last, kSteps), ceiling);
+}
 
 }  // namespace
 
@@ -384,13 +407,13 @@ TrainEnd train(const Job& job, const TrainOptions& options, std::ostream& out) {
 
 std::string dump(const Job& job, Dump what) {
   const WorkerPlace place = place_from_environment();
-  const Datasets datasets = open_datasets(job);
+  const Datasets datasets = open_datasets(job, needs_of(job));
   const engine::KernelTable kernels = engine::cpu::kernels(compute_threads(place));
-  return dump(
-      plan_job(job,
-               shape_of(job, datasets, place.world, job.parallel.synchronise ? place.world : 1),
-               kernels),
-      what);
+  const JobPlan plan = plan_job(
+      job, shape_of(job, datasets, place.world, job.parallel.synchronise ? place.world : 1),
+      kernels);
+  return dump(plan, what) +
+         (what == Dump::plan ? measured(job, plan, *datasets.train, kernels) : "");
 }
 
 }  // namespace lockstep::runtime

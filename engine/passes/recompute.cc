@@ -74,6 +74,7 @@ class Repeater {
       Node copy = with_repeated(*node);
       copy.name += ".again";
       copy.phase = Phase::backward;
+      copy.repeated = true;
       for (ValueId& id : copy.outputs) {
         Value value = graph_.value(id);
         value.name += ".again";

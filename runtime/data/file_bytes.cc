@@ -23,19 +23,7 @@ constexpr std::size_t kMostPacked = 1032;
 constexpr int kGzipWindow = 15 + 16;
 
 std::vector<std::uint8_t> read_whole(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    throw DataError(fmt::format("{}: no such file", path.string()));
-  }
-  if (error) throw DataError(fmt::format("{}: {}", path.string(), error.message()));
-  if (!std::filesystem::is_regular_file(status)) {
-    throw DataError(fmt::format("{}: expected a file, found {}", path.string(),
-                                std::filesystem::is_directory(status) ? "a folder" : "a device"));
-  }
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) throw DataError(fmt::format("{}: {}", path.string(), error.message()));
-  if (size == 0) throw DataError(fmt::format("{}: the file is empty", path.string()));
+  const std::uint64_t size = size_of_file(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) throw DataError(fmt::format("{}: {}", path.string(), std::strerror(errno)));
   std::vector<std::uint8_t> bytes(size);
@@ -57,6 +45,23 @@ uInt chunk(std::size_t bytes) {
 }
 
 }  // namespace
+
+std::uint64_t size_of_file(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    throw DataError(fmt::format("{}: no such file", path.string()));
+  }
+  if (error) throw DataError(fmt::format("{}: {}", path.string(), error.message()));
+  if (!std::filesystem::is_regular_file(status)) {
+    throw DataError(fmt::format("{}: expected a file, found {}", path.string(),
+                                std::filesystem::is_directory(status) ? "a folder" : "a device"));
+  }
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) throw DataError(fmt::format("{}: {}", path.string(), error.message()));
+  if (size == 0) throw DataError(fmt::format("{}: the file is empty", path.string()));
+  return size;
+}
 
 class FileBytes::Inflater {
  public:
@@ -135,6 +140,19 @@ std::size_t FileBytes::read(std::span<std::uint8_t> out) {
   }
   offset_ += filled;
   return filled;
+}
+
+std::vector<std::uint8_t> FileBytes::read_rest() {
+  constexpr std::size_t kUnpackedChunk = std::size_t{1} << 20;
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t filled = 0;;) {
+    bytes.resize(filled + (inflater_ ? kUnpackedChunk : raw_.size() - offset_));
+    const std::size_t more = read(std::span(bytes).subspan(filled));
+    filled += more;
+    if (filled == bytes.size() && inflater_) continue;
+    bytes.resize(filled);
+    return bytes;
+  }
 }
 
 std::size_t FileBytes::size_limit() const {

@@ -11,6 +11,10 @@
 
 namespace lockstep::runtime::data {
 
+// Bytes of a plain file that holds something. Throws DataError where it is missing, empty or not a
+// plain file.
+[[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
+
 // Thread rule: one thread an object.
 class FileBytes {
  public:
@@ -29,6 +33,8 @@ class FileBytes {
   // What read() can hand out in all: exact for a plain file, the most that gzip can pack for a
   // packed one.
   [[nodiscard]] std::size_t size_limit() const;
+  // All the bytes that are left.
+  [[nodiscard]] std::vector<std::uint8_t> read_rest();
   // "FILE: byte 16", or "FILE: byte 16 of the unpacked data".
   [[nodiscard]] std::string place(std::size_t offset) const;
 

@@ -138,13 +138,13 @@ class Idx final : public Source {
   }
 
   std::size_t size() const override { return labels_.size(); }
-  ImageShape shape() const override { return shape_; }
+  SampleShape shape() const override { return {.image = shape_}; }
   std::int64_t classes() const override { return classes_; }
 
-  void read(std::size_t index, Sample& sample) const override {
+  void read(const SamplePlace& place, Sample& sample) const override {
     const std::size_t bytes = shape_.elements();
-    sample.pixels = std::span(pixels_).subspan(index * bytes, bytes);
-    sample.label = labels_[index];
+    sample.pixels = std::span(pixels_).subspan(place.index * bytes, bytes);
+    sample.label = labels_[place.index];
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "runtime/data/sampler.h"
 
@@ -52,13 +53,13 @@ class EpochOrders {
 // whichever thread comes first, in slot t modulo the number of slots.
 class Loader::Ring {
  public:
-  Ring(const Source& source, Pipeline pipeline, const LoaderOptions& options);
+  Ring(const Source& source, std::optional<Pipeline> pipeline, const LoaderOptions& options);
   ~Ring() { stop(); }
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
   const BatchPlan& plan() const { return plan_; }
-  const ImageShape& shape() const { return pipeline_.output(); }
+  const SampleShape& shape() const { return filler_.shape(); }
   const Batch& next();
   Position position() const;
   void seek(Position position);
@@ -71,10 +72,6 @@ class Loader::Ring {
     std::exception_ptr failure;
     std::int64_t made = -1;  // the ticket that lies here
   };
-  struct Worker {
-    Sample sample;
-    TransformScratch scratch;
-  };
 
   void stop();
   void work();
@@ -82,18 +79,16 @@ class Loader::Ring {
     return slots_[static_cast<std::size_t>(ticket) % slots_.size()];
   }
   std::int64_t tickets_per_epoch() const { return plan_.steps_per_epoch() * options_.accumulate; }
-  void make(std::int64_t ticket, Slot& slot, Worker& worker);
-  void fill(std::int64_t ticket, Batch& batch, Worker& worker);
-  void fill_row(std::int64_t row, std::int64_t sample, Batch& batch, Worker& worker);
+  void make(std::int64_t ticket, Slot& slot, BatchFiller::Scratch& scratch);
+  void fill(std::int64_t ticket, Batch& batch, BatchFiller::Scratch& scratch);
 
-  const Source& source_;
-  const Pipeline pipeline_;
+  const BatchFiller filler_;
   const LoaderOptions options_;
   const BatchPlan plan_;
   EpochOrders orders_;
   std::vector<Slot> slots_;
   Clock::duration waited_{};
-  Worker caller_;  // of next(), where there are no threads
+  BatchFiller::Scratch caller_;  // of next(), where there are no threads
 
   std::mutex mutex_;
   std::condition_variable room_;     // a ticket may be begun, or the end
@@ -106,17 +101,13 @@ class Loader::Ring {
   std::vector<std::jthread> threads_;
 };
 
-Loader::Ring::Ring(const Source& source, Pipeline pipeline, const LoaderOptions& options)
-    : source_(source),
-      pipeline_(std::move(pipeline)),
+Loader::Ring::Ring(const Source& source, std::optional<Pipeline> pipeline,
+                   const LoaderOptions& options)
+    : filler_(source, std::move(pipeline), options.seed),
       options_(options),
       plan_({static_cast<std::int64_t>(source.size()), options.batch, options.world,
              options.accumulate, options.mode}),
       orders_(source.size(), options.seed) {
-  if (pipeline_.input() != source.shape()) {
-    throw DataError(fmt::format("the transforms were made for images of {}, the data has {}",
-                                pipeline_.input().text(), source.shape().text()));
-  }
   if (options.rank < 0 || options.rank >= options.world) {
     throw DataError(
         fmt::format("expected a rank of 0 to {}, found {}", options.world - 1, options.rank));
@@ -129,15 +120,7 @@ Loader::Ring::Ring(const Source& source, Pipeline pipeline, const LoaderOptions&
   // One more than is made ahead: the caller holds one.
   const bool alone = options.threads == 0;
   slots_.resize(alone ? 1 : static_cast<std::size_t>(options.prefetch) + 1);
-  for (Slot& slot : slots_) {
-    const auto rows = static_cast<std::size_t>(plan_.capacity());
-    slot.batch.capacity = plan_.capacity();
-    slot.batch.images.resize(rows * shape().elements());
-    slot.batch.labels.resize(rows);
-    slot.batch.weights.resize(rows);
-    slot.batch.rows.resize(rows);
-    slot.batch.samples.resize(rows);
-  }
+  for (Slot& slot : slots_) slot.batch = filler_.make_batch(plan_.capacity());
   try {
     for (std::int64_t thread = 0; thread < options.threads; ++thread) {
       threads_.emplace_back([this] { work(); });
@@ -158,7 +141,7 @@ void Loader::Ring::stop() {
 }
 
 void Loader::Ring::work() {
-  Worker worker;
+  BatchFiller::Scratch scratch;
   std::unique_lock lock(mutex_);
   for (;;) {
     room_.wait(
@@ -168,7 +151,7 @@ void Loader::Ring::work() {
     ++making_;
     lock.unlock();
     Slot& slot = slot_of(ticket);
-    make(ticket, slot, worker);
+    make(ticket, slot, scratch);
     lock.lock();
     slot.made = ticket;
     --making_;
@@ -176,22 +159,22 @@ void Loader::Ring::work() {
   }
 }
 
-void Loader::Ring::make(std::int64_t ticket, Slot& slot, Worker& worker) {
+void Loader::Ring::make(std::int64_t ticket, Slot& slot, BatchFiller::Scratch& scratch) {
   slot.failure = nullptr;
   try {
-    fill(ticket, slot.batch, worker);
+    fill(ticket, slot.batch, scratch);
   } catch (...) {
     slot.failure = std::current_exception();
   }
 }
 
-void Loader::Ring::fill(std::int64_t ticket, Batch& batch, Worker& worker) {
+void Loader::Ring::fill(std::int64_t ticket, Batch& batch, BatchFiller::Scratch& scratch) {
   batch.epoch = ticket / tickets_per_epoch();
   batch.step = ticket % tickets_per_epoch() / options_.accumulate;
   batch.micro = ticket % options_.accumulate;
   batch.last_of_step = batch.micro + 1 == options_.accumulate;
   batch.last_of_epoch = batch.last_of_step && batch.step + 1 == plan_.steps_per_epoch();
-  batch.global_weight = plan_.global_count(batch.step);
+  batch.global_weight = plan_.global_count(batch.step) * shape().labels();
 
   const ShareRange share = plan_.share(batch.step, options_.rank, batch.micro);
   batch.count = share.count;
@@ -200,28 +183,10 @@ void Loader::Ring::fill(std::int64_t ticket, Batch& batch, Worker& worker) {
   for (std::int64_t row = 0; row < share.count; ++row) {
     const std::int64_t position = share.first_position + row;
     batch.rows[static_cast<std::size_t>(row)] = share.first_row + row;
-    fill_row(row, order ? (*order)[static_cast<std::size_t>(position)] : position, batch, worker);
+    filler_.fill_row(row, order ? (*order)[static_cast<std::size_t>(position)] : position, batch,
+                     scratch);
   }
-  const auto padding = static_cast<std::ptrdiff_t>(share.count);
-  std::fill(batch.images.begin() + padding * static_cast<std::ptrdiff_t>(shape().elements()),
-            batch.images.end(), 0.0F);
-  std::fill(batch.labels.begin() + padding, batch.labels.end(), 0);
-  std::fill(batch.weights.begin() + padding, batch.weights.end(), 0.0F);
-  std::fill(batch.rows.begin() + padding, batch.rows.end(), -1);
-  std::fill(batch.samples.begin() + padding, batch.samples.end(), -1);
-}
-
-void Loader::Ring::fill_row(std::int64_t row, std::int64_t sample, Batch& batch, Worker& worker) {
-  const auto at = static_cast<std::size_t>(row);
-  const std::size_t elements = shape().elements();
-  source_.read(static_cast<std::size_t>(sample), worker.sample);
-  const SampleKey key{options_.seed, static_cast<std::uint64_t>(batch.epoch),
-                      static_cast<std::uint64_t>(sample)};
-  pipeline_.run(worker.sample.pixels, key, worker.scratch,
-                std::span(batch.images).subspan(at * elements, elements));
-  batch.labels[at] = worker.sample.label;
-  batch.weights[at] = 1.0F;
-  batch.samples[at] = sample;
+  filler_.pad(batch);
 }
 
 const Batch& Loader::Ring::next() {
@@ -265,14 +230,14 @@ void Loader::Ring::seek(Position position) {
   room_.notify_all();
 }
 
-Loader::Loader(const Source& source, Pipeline pipeline, const LoaderOptions& options)
+Loader::Loader(const Source& source, std::optional<Pipeline> pipeline, const LoaderOptions& options)
     : ring_(std::make_unique<Ring>(source, std::move(pipeline), options)) {}
 Loader::~Loader() = default;
 
 const BatchPlan& Loader::plan() const {
   return ring_->plan();
 }
-const ImageShape& Loader::shape() const {
+const SampleShape& Loader::shape() const {
   return ring_->shape();
 }
 const Batch& Loader::next() {

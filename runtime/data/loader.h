@@ -1,9 +1,10 @@
 // A worker's batches, made ahead of their use by threads that live as long as the loader.
 //
-//     Loader loader(source, Pipeline(job.data.transforms, source.shape(), Mode::training),
-//     options); for (;;) {
+//     Loader loader(source, make_pipeline(job.data.transforms, source.shape(), Mode::training),
+//                   options);
+//     for (;;) {
 //       const Batch& batch = loader.next();
-//       ... copy batch.images in, run one micro-step ...
+//       ... copy batch.images or batch.tokens in, run one micro-step ...
 //     }
 //
 // Batches come for ever, epoch after epoch; flags mark the ends. What they hold depends on the
@@ -17,10 +18,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <vector>
+#include <optional>
 
 #include "engine/device/visibility.h"
+#include "runtime/data/batch.h"
 #include "runtime/data/batch_plan.h"
 #include "runtime/data/source.h"
 #include "runtime/data/transform.h"
@@ -38,25 +39,6 @@ struct LoaderOptions {
   std::int64_t prefetch = 2;    // batches made ahead; at least 1
 };
 
-// One worker's share of one micro-step. All arrays have `capacity` rows, of which the first `count`
-// are samples and the rest padding: images and labels 0, weight 0, row and sample -1.
-struct Batch {
-  std::vector<float> images;          // [capacity, height, width, channels]
-  std::vector<std::int32_t> labels;   // [capacity]
-  std::vector<float> weights;         // [capacity]: 1 for a sample, 0 for padding
-  std::vector<std::int64_t> rows;     // [capacity]: index in the step's global batch
-  std::vector<std::int64_t> samples;  // [capacity]: index in the data set
-  std::int64_t capacity = 0;
-  std::int64_t count = 0;
-  std::int64_t global_weight =
-      0;  // sum of the weights of the whole step, over all workers and micro-steps
-  std::int64_t epoch = 0;
-  std::int64_t step = 0;  // in the epoch
-  std::int64_t micro = 0;
-  bool last_of_step = false;   // the step's last micro-step
-  bool last_of_epoch = false;  // the epoch's last step's last micro-step
-};
-
 // A step to come. Valid for the same batch size, whatever the world and accumulate.
 struct Position {
   std::int64_t epoch = 0;
@@ -68,16 +50,16 @@ struct Position {
 class LOCKSTEP_API Loader {
  public:
   // REQUIRES: the source outlives the loader. Throws DataError as BatchPlan does, and where the
-  // pipeline's input is not the source's shape.
-  Loader(const Source& source, Pipeline pipeline, const LoaderOptions& options);
+  // pipeline's input is not the source's shape; windows of tokens have no pipeline.
+  Loader(const Source& source, std::optional<Pipeline> pipeline, const LoaderOptions& options);
   // Ends the threads, whatever they are at; waits at most for the batches in the making.
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
   [[nodiscard]] const BatchPlan& plan() const;
-  // Of one image of a batch.
-  [[nodiscard]] const ImageShape& shape() const;
+  // Of one sample of a batch.
+  [[nodiscard]] const SampleShape& shape() const;
 
   // The next micro-step's share; valid until the next call of next() or seek(). Throws what making
   // this batch threw, at its turn and again on every later call until a seek().

@@ -1,7 +1,10 @@
 // The transforms of a job, in order.
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "runtime/data/transform.h"
@@ -55,6 +58,16 @@ void Pipeline::run(std::span<const std::uint8_t> pixels, const SampleKey& key,
     image = result;
   }
   normalise_.apply(image.bytes, floats);
+}
+
+std::optional<Pipeline> make_pipeline(const std::vector<TransformSpec>& transforms,
+                                      const SampleShape& shape, Mode mode) {
+  if (!shape.is_window())
+    return std::optional<Pipeline>(std::in_place, transforms, shape.image, mode);
+  if (transforms.empty()) return std::nullopt;
+  throw DataError(
+      fmt::format("data.transforms: the data has {}, and transforms are for images: remove them",
+                  shape.text()));
 }
 
 }  // namespace lockstep::runtime::data

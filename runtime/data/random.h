@@ -22,7 +22,8 @@ enum class Purpose : std::uint8_t {
   order = 0,
   augmentation = 1,
   synthetic_pattern = 2,
-  synthetic_sample = 3
+  synthetic_sample = 3,
+  window_shift = 4
 };
 
 // The numbers of one (seed, purpose, epoch, index). Draw n of a stream is always the same number.

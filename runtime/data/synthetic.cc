@@ -36,11 +36,11 @@ class Synthetic final : public Source {
   }
 
   std::size_t size() const override { return options_.samples; }
-  ImageShape shape() const override { return options_.shape; }
+  SampleShape shape() const override { return {.image = options_.shape}; }
   std::int64_t classes() const override { return options_.classes; }
 
-  void read(std::size_t index, Sample& sample) const override {
-    const std::size_t image = index % images_;
+  void read(const SamplePlace& place, Sample& sample) const override {
+    const std::size_t image = place.index % images_;
     const std::size_t bytes = options_.shape.elements();
     sample.pixels = std::span(pool_).subspan(image * bytes, bytes);
     sample.label = label_of(image);

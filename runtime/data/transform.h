@@ -72,6 +72,7 @@ struct TransformScratch {
   std::array<std::vector<std::uint8_t>, 2> images;
 };
 
+// Of images. Thread rule: immutable.
 class LOCKSTEP_API Pipeline {
  public:
   // Throws DataError where a transform does not fit images of shape `input`.
@@ -94,5 +95,10 @@ class LOCKSTEP_API Pipeline {
   std::vector<Stage> stages_;
   Normalise normalise_;
 };
+
+// The pipeline of a data set's samples; none for windows of tokens. Throws DataError where a
+// transform does not fit them.
+[[nodiscard]] LOCKSTEP_API std::optional<Pipeline> make_pipeline(
+    const std::vector<TransformSpec>& transforms, const SampleShape& shape, Mode mode);
 
 }  // namespace lockstep::runtime::data

@@ -1,13 +1,10 @@
 // The IDX reader: whole files, damaged files, and the real ones where they are installed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <memory>
 #include <random>
@@ -15,6 +12,7 @@
 #include <vector>
 
 #include "runtime/data/source.h"
+#include "tests/runtime/data_files.h"
 
 namespace lockstep::runtime::data {
 namespace {
@@ -22,8 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-using Bytes = std::vector<std::uint8_t>;
 
 Bytes idx(std::initializer_list<std::uint32_t> extents, const Bytes& elements,
           std::uint8_t type = 8) {
@@ -36,54 +32,20 @@ Bytes idx(std::initializer_list<std::uint32_t> extents, const Bytes& elements,
   return file;
 }
 
-Bytes gzip(const Bytes& bytes) {
-  z_stream stream{};
-  constexpr int kGzipWindow = 15 + 16;
-  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  Bytes packed(deflateBound(&stream, bytes.size()));
-  stream.next_in = const_cast<Bytef*>(bytes.data());
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = packed.data();
-  stream.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
-
 const Bytes kTwelve = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 
-class IdxFiles : public ::testing::Test {
+class IdxFiles : public DataFiles {
  protected:
-  IdxFiles()
-      : folder_(std::filesystem::path(::testing::TempDir()) / ("idx" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(folder_);
+  IdxFiles() {
     write("images", idx({3, 2, 2}, kTwelve));
     write("labels", idx({3}, {0, 9, 5}));
   }
-  ~IdxFiles() override { std::filesystem::remove_all(folder_); }
 
-  void write(const std::string& name, const Bytes& bytes) const {
-    std::ofstream file(folder_ / name, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-  }
   std::unique_ptr<Source> open(std::int64_t classes = 10) const {
     return open_idx(folder_ / "images", folder_ / "labels", classes);
   }
-  // The DataError's message without the folder.
   std::string refusal(std::int64_t classes = 10) const {
-    try {
-      static_cast<void>(open(classes));
-    } catch (const DataError& error) {
-      std::string text = error.what();
-      const std::string folder = folder_.string() + "/";
-      for (std::size_t at; (at = text.find(folder)) != std::string::npos;)
-        text.erase(at, folder.size());
-      return text;
-    }
-    ADD_FAILURE() << "accepted";
-    return {};
+    return refusal_of([&] { static_cast<void>(open(classes)); });
   }
   std::string refusal_of_images(const Bytes& bytes) const {
     write("images", bytes);
@@ -92,18 +54,16 @@ class IdxFiles : public ::testing::Test {
   void expect_the_three_images() const {
     const auto source = open();
     ASSERT_EQ(source->size(), 3U);
-    EXPECT_EQ(source->shape(), (ImageShape{2, 2, 1}));
+    EXPECT_EQ(source->shape().image, (ImageShape{2, 2, 1}));
     EXPECT_EQ(source->classes(), 10);
     Sample sample;
-    source->read(1, sample);
+    source->read({1}, sample);
     EXPECT_THAT(sample.pixels, ElementsAre(5, 6, 7, 8));
     EXPECT_EQ(sample.label, 9);
-    source->read(2, sample);
+    source->read({2}, sample);
     EXPECT_THAT(sample.pixels, ElementsAre(9, 10, 11, 12));
     EXPECT_EQ(sample.label, 5);
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(IdxFiles, PlainFilesAreRead) {
@@ -127,7 +87,7 @@ TEST_F(IdxFiles, JoinedGzipMembersAreRead) {
 TEST_F(IdxFiles, ColourImagesHaveAFourthDimension) {
   write("images", idx({3, 1, 2, 2}, kTwelve));
   const auto source = open();
-  EXPECT_EQ(source->shape(), (ImageShape{1, 2, 2}));
+  EXPECT_EQ(source->shape().image, (ImageShape{1, 2, 2}));
 }
 
 TEST_F(IdxFiles, MissingFileIsNamed) {
@@ -260,12 +220,12 @@ void expect_known(const Known& known) {
   if (!std::filesystem::exists(images)) GTEST_SKIP() << "SKIPPED: " << images << " is not here";
   const auto source = open_idx(images, labels, 10);
   EXPECT_EQ(source->size(), known.size);
-  EXPECT_EQ(source->shape(), (ImageShape{28, 28, 1}));
+  EXPECT_EQ(source->shape().image, (ImageShape{28, 28, 1}));
   Sample sample;
   std::uint64_t sum = 0;
   std::vector<int> first;
   for (std::size_t i = 0; i < source->size(); ++i) {
-    source->read(i, sample);
+    source->read({i}, sample);
     for (const std::uint8_t pixel : sample.pixels) sum += pixel;
     if (i < 10) first.push_back(sample.label);
   }

@@ -32,7 +32,7 @@ std::unique_ptr<Source> source_of(std::size_t samples) {
 }
 
 std::unique_ptr<Loader> make_loader(const Source& source, const LoaderOptions& options) {
-  return std::make_unique<Loader>(source, Pipeline(transforms(), source.shape(), options.mode),
+  return std::make_unique<Loader>(source, make_pipeline(transforms(), source.shape(), options.mode),
                                   options);
 }
 
@@ -172,11 +172,11 @@ TEST(Loader, GlobalBatchIsTheSameForAnyWorldAndAccumulation) {
 
 TEST(Loader, BatchHoldsItsSamplesPixelsAndLabels) {
   const auto source = source_of(20);
-  Loader loader(*source, Pipeline({}, source->shape(), Mode::training), small(4));
+  Loader loader(*source, make_pipeline({}, source->shape(), Mode::training), small(4));
   const Batch& batch = loader.next();
   Sample sample;
   for (std::size_t row = 0; row < 4; ++row) {
-    source->read(static_cast<std::size_t>(batch.samples[row]), sample);
+    source->read({static_cast<std::size_t>(batch.samples[row])}, sample);
     EXPECT_EQ(batch.labels[row], sample.label);
     EXPECT_EQ(batch.rows[row], static_cast<std::int64_t>(row));
     for (std::size_t p = 0; p < 36; ++p) {
@@ -229,12 +229,12 @@ class DamagedSource final : public Source {
  public:
   explicit DamagedSource(std::int64_t bad) : whole_(source_of(40)), bad_(bad) {}
   std::size_t size() const override { return whole_->size(); }
-  ImageShape shape() const override { return whole_->shape(); }
+  SampleShape shape() const override { return whole_->shape(); }
   std::int64_t classes() const override { return whole_->classes(); }
-  void read(std::size_t index, Sample& sample) const override {
-    if (static_cast<std::int64_t>(index) == bad_)
-      throw DataError("sample " + std::to_string(index));
-    whole_->read(index, sample);
+  void read(const SamplePlace& place, Sample& sample) const override {
+    if (static_cast<std::int64_t>(place.index) == bad_)
+      throw DataError("sample " + std::to_string(place.index));
+    whole_->read(place, sample);
   }
 
  private:
@@ -267,10 +267,10 @@ TEST(Loader, ErrorComesAtItsTurnAndStays) {
 class CountingSource final : public Source {
  public:
   std::size_t size() const override { return whole_->size(); }
-  ImageShape shape() const override { return whole_->shape(); }
+  SampleShape shape() const override { return whole_->shape(); }
   std::int64_t classes() const override { return whole_->classes(); }
-  void read(std::size_t index, Sample& sample) const override {
-    whole_->read(index, sample);
+  void read(const SamplePlace& place, Sample& sample) const override {
+    whole_->read(place, sample);
     const std::lock_guard lock(mutex_);
     ++reads_;
     changed_.notify_all();
@@ -337,7 +337,7 @@ TEST(Loader, WrongOptionsAreRefused) {
   LoaderOptions options = small(10);
   EXPECT_EQ(refusal(options, {6, 6, 1}), "accepted");
   EXPECT_THAT(refusal(options, {6, 6, 3}),
-              HasSubstr("made for images of 6x6x3, the data has 6x6x1"));
+              HasSubstr("made for images of 6x6x3, the data has images of 6x6x1"));
   options.rank = 1;
   EXPECT_THAT(refusal(options, {6, 6, 1}), HasSubstr("expected a rank of 0 to 0, found 1"));
   options = small(10);

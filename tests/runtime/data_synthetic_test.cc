@@ -16,13 +16,13 @@ using Image = std::vector<std::uint8_t>;
 
 Image image_of(const Source& source, std::size_t index) {
   Sample sample;
-  source.read(index, sample);
+  source.read({index}, sample);
   return {sample.pixels.begin(), sample.pixels.end()};
 }
 
 std::int32_t label_of(const Source& source, std::size_t index) {
   Sample sample;
-  source.read(index, sample);
+  source.read({index}, sample);
   return sample.label;
 }
 
@@ -95,9 +95,9 @@ TEST(OpenSource, SyntheticShapeFollowsFromTheModel) {
   Job job;
   job.data.train = {DataFormat::synthetic, {}, {}, 20};
   job.model.kind = ModelKind::lenet;
-  EXPECT_EQ(open_source(job, Split::train)->shape(), (ImageShape{28, 28, 1}));
+  EXPECT_EQ(open_source(job, Split::train)->shape().image, (ImageShape{28, 28, 1}));
   job.model.kind = ModelKind::resnet;
-  EXPECT_EQ(open_source(job, Split::train)->shape(), (ImageShape{32, 32, 3}));
+  EXPECT_EQ(open_source(job, Split::train)->shape().image, (ImageShape{32, 32, 3}));
   EXPECT_THROW(static_cast<void>(open_source(job, Split::eval)), DataError);
   job.data.eval = DatasetSpec{DataFormat::idx, "/nowhere/images", "/nowhere/labels", 0};
   EXPECT_THROW(static_cast<void>(open_source(job, Split::eval)), DataError);

@@ -142,6 +142,31 @@ TEST(Job, EveryValueIsTaken) {
   EXPECT_FALSE(job.metrics.tensorboard);
 }
 
+TEST(Job, SetsOfTokensAreTaken) {
+  json written = small_job();
+  written["data"]["train"] = {{"format", "text"}, {"path", "a.txt"}, {"to", 0.9}};
+  written["data"]["eval"] = {
+      {"format", "text"}, {"path", "/b.txt"}, {"vocabulary", "bytes"}, {"from", 0.9}};
+  const Job job = read(written);
+  EXPECT_EQ(job.data.train.format, DataFormat::text);
+  EXPECT_EQ(job.data.train.path, "/jobs/a.txt");
+  EXPECT_EQ(job.data.train.vocabulary, TextVocabulary::characters);
+  EXPECT_EQ(job.data.train.from, 0);
+  EXPECT_EQ(job.data.train.to, 0.9);
+  EXPECT_EQ(job.data.eval->path, "/b.txt");
+  EXPECT_EQ(job.data.eval->vocabulary, TextVocabulary::bytes);
+  EXPECT_EQ(job.data.eval->from, 0.9);
+  EXPECT_EQ(job.data.eval->to, 1);
+  const json resolved = to_json(job);
+  EXPECT_EQ(to_json(parse_job(resolved.dump(), "/elsewhere/job.json")), resolved);
+  written["data"]["train"] = {{"format", "tokens"}, {"path", "t.bin"}, {"from", 0.5}};
+  written["data"].erase("eval");
+  const Job tokens = read(written);
+  EXPECT_EQ(tokens.data.train.format, DataFormat::tokens);
+  EXPECT_EQ(tokens.data.train.from, 0.5);
+  EXPECT_FALSE(to_json(tokens)["data"]["train"].contains("vocabulary"));
+}
+
 TEST(Job, ResolvedJobReadsBackTheSame) {
   for (const char* example : {"fashion-lenet", "fashion-resnet8", "fashion-mlp"}) {
     const Job job = load_job(kSource / "docs/examples" / (std::string(example) + ".json"));
@@ -159,6 +184,7 @@ TEST(Job, ResolvedJobReadsBackTheSame) {
 TEST(Job, NamesOfValuesAreTheFiles) {
   EXPECT_EQ(name_of(ModelKind::lenet), "lenet");
   EXPECT_EQ(name_of(DataFormat::synthetic), "synthetic");
+  EXPECT_EQ(name_of(DataFormat::text), "text");
   EXPECT_EQ(name_of(OptimizerKind::adamw), "adamw");
   EXPECT_EQ(name_of(Schedule::linear), "linear");
   EXPECT_EQ(name_of(Precision::fp32), "fp32");
@@ -248,6 +274,22 @@ TEST(Job, WrongTypesAndRangesSayWhatWasExpected) {
       {"/steps", 5, "expected exactly one of epochs and steps, found both"},
       {"/data/batch_per_worker", 5, "exactly one of data.batch and data.batch_per_worker"},
       {"/data/train/samples", 0, "data.train.samples: expected an integer from 1"},
+      {"/data/train", {{"format", "text"}}, "data.train.path: expected this key, found none"},
+      {"/data/train",
+       {{"format", "text"}, {"path", "a"}, {"vocabulary", "words"}},
+       "data.train.vocabulary: expected one of characters, bytes, found \"words\""},
+      {"/data/train",
+       {{"format", "tokens"}, {"path", "a"}, {"vocabulary", "bytes"}},
+       "data.train.vocabulary: unknown key of tokens"},
+      {"/data/train",
+       {{"format", "tokens"}, {"path", "a"}, {"to", 1.1}},
+       "data.train.to: expected a number from 0 to 1, found 1.1"},
+      {"/data/train",
+       {{"format", "tokens"}, {"path", "a"}, {"from", 0.9}, {"to", 0.9}},
+       "data.train.from: expected less than 0.9 (data.train.to), found 0.9"},
+      {"/data/eval",
+       {{"format", "text"}, {"path", "a"}, {"from", 1}},
+       "data.eval.from: expected less than 1 (data.eval.to), found 1"},
       {"/data/transforms", {{{"kind", "normalise"}, {"mean", {0.5}}}}, "std: expected this key"},
       {"/data/transforms",
        {{{"kind", "normalise"}, {"mean", {0.5}}, {"std", {0.0}}}},
