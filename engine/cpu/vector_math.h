@@ -11,9 +11,9 @@
 
 namespace lockstep::engine::cpu {
 
-// Within 2e-7 of the value, relatively; 0 below -86.5, infinite above 88.72.
+// Within 2e-7 of the value, relatively; 0 below -87, as at 88.72 above that.
 [[gnu::always_inline]] inline float exp_of(float x) {
-  constexpr float kLowest = -86.5F, kHighest = 88.72284F;
+  constexpr float kLowest = -87.5F, kHighest = 88.72283F;
   constexpr float kLog2E = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
   constexpr float kToInteger = 12582912.0F;  // 1.5 * 2^23: the sum's low bits are the integer
   const float bounded = x < kLowest ? kLowest : (x > kHighest ? kHighest : x);
@@ -27,10 +27,10 @@ namespace lockstep::engine::cpu {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * (r * r) + r + 1.0F;
-  // 2^n as twice 2^(n-1), since 2^128 is no float.
+  // 2^n as twice 2^(n-1), since 2^128 is no float; 0 for the lowest n, which is -126. (A second
+  // comparison of x would make a branch of the first, and masks of everything between.)
   const auto half_power = (std::bit_cast<std::uint32_t>(shifted) + 126U) << 23;
-  const float value = p * std::bit_cast<float>(half_power) * 2.0F;
-  return x < kLowest ? 0.0F : value;
+  return p * std::bit_cast<float>(half_power) * 2.0F;
 }
 
 // 1 / (1 + exp(-x)); tanh(x) is 2 * sigmoid_of(2x) - 1.
