@@ -41,7 +41,8 @@ enum class Recompute { none, block };
 [[nodiscard]] LOCKSTEP_API Graph precision(Graph graph, const OpTable& ops, Precision precision);
 
 // Merges chains whose middle value nothing else reads into ops with a gradient of their own:
-//   relu after linear; relu before max_pool; add and relu after batch_norm (either form).
+//   relu after linear; relu before max_pool; add and relu after batch_norm (either form);
+//   add before layer_norm, which then gives the sum too, whoever else reads it later.
 [[nodiscard]] LOCKSTEP_API Graph fuse(Graph graph, const OpTable& ops);
 
 // Appends the backward pass of result "totals": one gradient value (Role::gradient) a parameter.

@@ -24,6 +24,22 @@ inline constexpr std::int64_t kLanes = 16;
                          : static_cast<__mmask16>((1U << count) - 1U);
 }
 
+// exp of each lane, as exp_of() of engine/cpu/vector_math.h makes it.
+[[gnu::always_inline]] inline __m512 exp_of(__m512 x) {
+  constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504F)), kToNearest);
+  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375F), x);
+  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4F), r);
+  __m512 p = _mm512_set1_ps(1.9875691500e-4F);
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.3981999507e-3F));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(8.3334519073e-3F));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(4.1665795894e-2F));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.6666665459e-1F));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(5.0000001201e-1F));
+  p = _mm512_fmadd_ps(p, _mm512_mul_ps(r, r), _mm512_add_ps(r, _mm512_set1_ps(1.0F)));
+  return _mm512_scalef_ps(p, n);
+}
+
 // r[i] lane j becomes r[j] lane i: pairs, then pairs of pairs, then quarters of registers.
 [[gnu::always_inline]] inline void transpose16(__m512 (&r)[16]) {
   __m512 t[16];

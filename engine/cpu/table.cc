@@ -26,7 +26,8 @@ KernelTable kernels(int threads, Isa isa) {
   KernelTable table;
   for (auto family :
        {convolution_kernels, linear_kernels, elementwise_kernels, pool_kernels, flatten_kernels,
-        batch_norm_kernels, loss_kernels, state_kernels, optimizer_kernels, reorder_kernels}) {
+        batch_norm_kernels, embedding_kernels, layer_norm_kernels, gelu_kernels, attention_kernels,
+        dropout_kernels, loss_kernels, state_kernels, optimizer_kernels, reorder_kernels}) {
     for (KernelDefinition& definition : family(context)) table.add(std::move(definition));
   }
   return table;

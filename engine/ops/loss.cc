@@ -29,7 +29,8 @@ void gradient(GradientContext& context) {
 }
 
 std::vector<OutputSpec> infer_backward(const Graph& graph, const Node& node) {
-  return {{"logits", graph.value(node.inputs.at(0)).shape}};
+  const Value& logits = graph.value(node.inputs.at(0));
+  return {{"logits", logits.shape, logits.dtype}};
 }
 
 Cost cost(const Graph& graph, const Node& node) {

@@ -52,6 +52,33 @@ std::vector<OpDefinition> batch_norm_ops();
 //     weight / state.global_weight
 std::vector<OpDefinition> loss_ops();
 
+// embedding(tokens i32 [N,T], token_table [V,C], position_table [P,C]) -> out [N*T,C]; P is at
+// least T; a token that is not in [0,V) makes its row NaN. The gradients ignore such tokens.
+// embedding_backward_positions(tokens, dy) positions=P -> dtable [P,C]
+// embedding_backward_tokens(tokens, dy, [so_far]) vocabulary=V -> dtable [V,C]; added to so_far in
+// its place where that is given
+std::vector<OpDefinition> embedding_ops();
+
+// layer_norm(x [R,C], [residual], gamma [C], beta [C]) epsilon -> out, statistics f32 [R,2] (mean,
+// 1 / standard deviation), and with a residual sum = x + residual, which is what is normalised
+// layer_norm_backward(x or sum, statistics, gamma, dy, [more]) -> dx, dgamma, dbeta; more, a
+// further gradient of the normalised value, is added to dx
+std::vector<OpDefinition> layer_norm_ops();
+
+// gelu(x) approximation ("tanh" or "none") -> y; gelu_backward(x, dy) approximation -> dx
+std::vector<OpDefinition> gelu_ops();
+
+// attention(qkv [N*T,3C], [rows i32 [N]], [state]) heads context=T dropout stream -> out [N*T,C],
+// lse f32 [N,heads,T]; causal; head h of width D has its queries at columns h*D, its keys at C+h*D,
+// its values at 2C+h*D; scores are divided by sqrt(D); `dropout` is of the probabilities
+// attention_backward(qkv, out, lse, dout, [rows], [state]) the same -> dqkv
+std::vector<OpDefinition> attention_ops();
+
+// dropout(x [R,C], rows i32 [N], state) probability stream -> y; R/N rows a sample, of which `rows`
+// gives the place in the step's global batch; `stream` tells layers apart. What is kept is divided
+// by 1 - probability. Its gradient is the same op on dy. See engine/device/random_bits.h.
+std::vector<OpDefinition> dropout_ops();
+
 // advance_state(state, global_weight f32 [1]) schedule... -> state; begins a step
 // add_totals(totals, step_totals f64 [3]) first -> step_totals; sums micro-steps
 // control_word(step_totals) -> early f64 [4]: the totals, and 1 where the loss is not finite

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -16,6 +17,13 @@ class Uses {
       }
     }
     for (const auto& [name, id] : graph.results()) readers_[id].push_back(SIZE_MAX);
+  }
+
+  // Whether all that read `id`, except for node `node`, come after it.
+  [[nodiscard]] bool first_reader(ValueId id, std::size_t node) const {
+    const std::vector<std::size_t>& readers = readers_.at(id);
+    return std::all_of(readers.begin(), readers.end(),
+                       [node](std::size_t reader) { return reader >= node; });
   }
 
   // The one node that reads `id`, if there is exactly one reader.
@@ -69,6 +77,23 @@ class Fuser {
     } else if (auto slot = residual_slot(node)) {
       absorb_add(i, *slot);
       absorb_relu(i);
+    } else if (node.op == "layer_norm") {
+      absorb_residual(i);
+    }
+  }
+
+  // norm(x + r) becomes one node at the norm's place, which gives the sum as well: later nodes go
+  // on reading it. Nodes that read it earlier need the addition where it is.
+  void absorb_residual(std::size_t i) {
+    Node& norm = nodes_[i];
+    const ValueId sum = norm.inputs[0];
+    if (norm.inputs[1].valid() || !uses_.first_reader(sum, i)) return;
+    for (std::size_t p = 0; p < i; ++p) {
+      if (dead_[p] || nodes_[p].op != "add" || nodes_[p].outputs[0] != sum) continue;
+      norm.inputs[0] = nodes_[p].inputs[0];
+      norm.inputs[1] = nodes_[p].inputs[1];
+      norm.outputs.push_back(sum);
+      dead_[p] = true;
     }
   }
 

@@ -47,7 +47,9 @@ void alias_in_place(Graph& graph, const OpTable& ops) {
     const Node& node = graph.node({position});
     const int slot = ops.find(node.op).in_place_input;
     if (slot < 0) continue;
-    const ValueId from = graph.storage_of(node.inputs.at(static_cast<std::size_t>(slot)));
+    const ValueId input = node.inputs.at(static_cast<std::size_t>(slot));
+    if (!input.valid()) continue;
+    const ValueId from = graph.storage_of(input);
     const ValueId to = node.outputs[0];
     const bool alone = std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
                          return id.valid() && graph.storage_of(id) == from;

@@ -1,7 +1,9 @@
 #include "tests/engine/conformance_case.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <ostream>
 
@@ -81,6 +83,18 @@ Tensor tensor_of(const Shape& shape, std::vector<double> values) {
 Tensor rounded(Tensor tensor) {
   for (double& v : tensor.values) v = static_cast<double>(static_cast<float>(v));
   return tensor;
+}
+
+Operand stored(const Tensor& tensor, DType type) {
+  return type == DType::bf16 ? low(tensor) : Operand{tensor, type};
+}
+
+Operand state_operand(const StepState& state) {
+  std::array<unsigned char, sizeof(StepState)> raw{};
+  std::memcpy(raw.data(), &state, raw.size());
+  return {.tensor = tensor_of({sizeof(StepState)}, {raw.begin(), raw.end()}),
+          .dtype = DType::u8,
+          .role = Role::state};
 }
 
 Tensor rounded_to_bf16(Tensor tensor) {

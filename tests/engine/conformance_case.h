@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/step_state.h"
 #include "tests/engine/reference/tensor.h"
 #include "tests/engine/run_node.h"
 
@@ -32,6 +33,11 @@ std::vector<ConformanceCase> linear_cases();
 std::vector<ConformanceCase> image_cases();
 std::vector<ConformanceCase> batch_norm_cases();
 std::vector<ConformanceCase> loss_cases();
+std::vector<ConformanceCase> elementwise_cases();
+std::vector<ConformanceCase> embedding_cases();
+std::vector<ConformanceCase> layer_norm_cases();
+std::vector<ConformanceCase> attention_cases();
+std::vector<ConformanceCase> dropout_cases();
 std::vector<ConformanceCase> training_cases();
 
 // --- What the families are made of.
@@ -46,6 +52,9 @@ std::vector<ConformanceCase> training_cases();
 [[nodiscard]] Operand low(const reference::Tensor& tensor);
 // As a float holds it.
 [[nodiscard]] reference::Tensor rounded(reference::Tensor tensor);
+// Stored in f32, or in bf16 and rounded to it.
+[[nodiscard]] Operand stored(const reference::Tensor& tensor, DType type);
+[[nodiscard]] Operand state_operand(const StepState& state);
 [[nodiscard]] reference::Tensor absolute(reference::Tensor tensor);
 [[nodiscard]] reference::Tensor ones_like(const reference::Tensor& tensor);
 

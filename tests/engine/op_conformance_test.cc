@@ -17,8 +17,9 @@ using cpu::Isa;
 
 std::vector<ConformanceCase> all_cases() {
   std::vector<ConformanceCase> all;
-  for (auto family : {convolution_cases, linear_cases, image_cases, batch_norm_cases, loss_cases,
-                      training_cases}) {
+  for (auto family : {convolution_cases, linear_cases, image_cases, batch_norm_cases,
+                      elementwise_cases, embedding_cases, layer_norm_cases, attention_cases,
+                      dropout_cases, loss_cases, training_cases}) {
     auto cases = family();
     std::move(cases.begin(), cases.end(), std::back_inserter(all));
   }

@@ -1,11 +1,8 @@
 // Optimizers and the words that steer a step.
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
-#include <cstring>
 
-#include "engine/device/step_state.h"
 #include "engine/optimizer.h"
 #include "tests/engine/conformance_case.h"
 
@@ -14,15 +11,8 @@ namespace {
 
 using reference::Tensor;
 
-Tensor bytes_of(const StepState& state) {
-  std::array<unsigned char, sizeof(StepState)> raw{};
-  std::memcpy(raw.data(), &state, raw.size());
-  return tensor_of({sizeof(StepState)}, {raw.begin(), raw.end()});
-}
-
-Operand state_operand() {
-  return {bytes_of({.step = 5, .applied = 3, .seed = 9, .learning_rate = 0.125F}), DType::u8,
-          Role::state};
+Operand step_five() {
+  return state_operand({.step = 5, .applied = 3, .seed = 9, .learning_rate = 0.125F});
 }
 Operand early(double skip) {
   return {tensor_of({4}, {2.5, 64, 7, skip}), DType::f64};
@@ -44,14 +34,14 @@ void add_optimizers(std::int64_t count, double skip, bool clipped,
         {.name = name + (nesterov ? "_nesterov" : ""),
          .op = "sgd",
          .attributes = {{"momentum", 0.9}, {"nesterov", nesterov}, {"weight_decay", 0.01}},
-         .inputs = {w, g, m, state_operand(), early(skip), late(clipped)}},
+         .inputs = {w, g, m, step_five(), early(skip), late(clipped)}},
         4));
   }
   cases.push_back(forward_case(
       {.name = name,
        .op = "adamw",
        .attributes = {{"beta1", 0.9}, {"beta2", 0.95}, {"epsilon", 1e-8}, {"weight_decay", 0.01}},
-       .inputs = {w, g, m, v, state_operand(), early(skip), late(clipped)}},
+       .inputs = {w, g, m, v, step_five(), early(skip), late(clipped)}},
       8));
 }
 
@@ -72,13 +62,12 @@ void add_words(std::vector<ConformanceCase>& cases) {
                           .warmup_steps = 3,
                           .decay_steps = 10};
   for (std::uint64_t step : {0u, 2u, 3u, 7u}) {
-    cases.push_back(
-        forward_case({.name = fmt::format("step{}", step),
-                      .op = "advance_state",
-                      .attributes = to_attributes(schedule),
-                      .inputs = {{bytes_of({.step = step, .skip = 1}), DType::u8, Role::state},
-                                 {tensor_of({1}, {128})}}},
-                     0));
+    cases.push_back(forward_case(
+        {.name = fmt::format("step{}", step),
+         .op = "advance_state",
+         .attributes = to_attributes(schedule),
+         .inputs = {state_operand({.step = step, .skip = 1}), {tensor_of({1}, {128})}}},
+        0));
   }
   const Operand totals{tensor_of({3}, {1.5, 32, 4}), DType::f64};
   const Operand sums{tensor_of({3}, {2, 64, 6}), DType::f64, Role::state};
@@ -100,7 +89,7 @@ void add_words(std::vector<ConformanceCase>& cases) {
     for (bool clipped : {false, true}) {
       cases.push_back(forward_case({.name = fmt::format("skip{}_clipped{}", skip, clipped),
                                     .op = "conclude_state",
-                                    .inputs = {state_operand(), early(skip), late(clipped)}},
+                                    .inputs = {step_five(), early(skip), late(clipped)}},
                                    0));
     }
   }

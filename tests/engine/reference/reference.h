@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "engine/device/step_state.h"
 #include "engine/graph.h"
 #include "tests/engine/reference/tensor.h"
 
@@ -32,7 +33,16 @@ void batch_norm_inference(const Attributes&, const Tensors&, Tensors&);
 void batch_norm_parameter_gradients(const Attributes&, const Tensors&, Tensors&);
 void running_statistics(const Attributes&, const Tensors&, Tensors&);
 
+void embedding(const Attributes&, const Tensors&, Tensors&);
+void layer_norm(const Attributes&, const Tensors&, Tensors&);
+void gelu(const Attributes&, const Tensors&, Tensors&);
+void attention(const Attributes&, const Tensors&, Tensors&);
+void dropout(const Attributes&, const Tensors&, Tensors&);
+
 void softmax_cross_entropy(const Attributes&, const Tensors&, Tensors&);
+
+// The step's state from its bytes.
+[[nodiscard]] StepState state_of(const Tensor& bytes);
 
 void sgd(const Attributes&, const Tensors&, Tensors&);
 void adamw(const Attributes&, const Tensors&, Tensors&);

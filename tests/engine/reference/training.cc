@@ -11,14 +11,6 @@
 namespace lockstep::engine::reference {
 namespace {
 
-StepState unpack(const Tensor& bytes) {
-  std::array<unsigned char, sizeof(StepState)> raw{};
-  for (std::size_t i = 0; i < raw.size(); ++i) raw[i] = static_cast<unsigned char>(bytes.values[i]);
-  StepState state;
-  std::memcpy(&state, raw.data(), raw.size());
-  return state;
-}
-
 void pack(const StepState& state, Tensor& bytes) {
   std::array<unsigned char, sizeof(StepState)> raw{};
   std::memcpy(raw.data(), &state, raw.size());
@@ -31,9 +23,17 @@ double clip_factor(const Tensor& late) {
 
 }  // namespace
 
+StepState state_of(const Tensor& bytes) {
+  std::array<unsigned char, sizeof(StepState)> raw{};
+  for (std::size_t i = 0; i < raw.size(); ++i) raw[i] = static_cast<unsigned char>(bytes.values[i]);
+  StepState state;
+  std::memcpy(&state, raw.data(), raw.size());
+  return state;
+}
+
 void sgd(const Attributes& attributes, const Tensors& inputs, Tensors& outputs) {
   const Tensor &w = inputs[0], &g = inputs[1], &momentum = inputs[2], &early = inputs[4];
-  const double rate = static_cast<double>(unpack(inputs[3]).learning_rate);
+  const double rate = static_cast<double>(state_of(inputs[3]).learning_rate);
   const double mu = attributes.real("momentum"), decay = attributes.real("weight_decay");
   outputs[0].values = w.values;
   outputs[1].values = momentum.values;
@@ -48,7 +48,7 @@ void sgd(const Attributes& attributes, const Tensors& inputs, Tensors& outputs) 
 
 void adamw(const Attributes& attributes, const Tensors& inputs, Tensors& outputs) {
   const Tensor &w = inputs[0], &g = inputs[1], &m = inputs[2], &v = inputs[3], &early = inputs[5];
-  const StepState state = unpack(inputs[4]);
+  const StepState state = state_of(inputs[4]);
   const double rate = static_cast<double>(state.learning_rate);
   const double beta1 = attributes.real("beta1"), beta2 = attributes.real("beta2");
   const double steps = static_cast<double>(state.applied + 1);
@@ -77,7 +77,7 @@ void clip_scale(const Attributes& attributes, const Tensors& inputs, Tensors& ou
 }
 
 void advance_state(const Attributes& attributes, const Tensors& inputs, Tensors& outputs) {
-  StepState state = unpack(inputs[0]);
+  StepState state = state_of(inputs[0]);
   state.learning_rate = static_cast<float>(learning_rate(schedule_from(attributes), state.step));
   state.step += 1;
   state.global_weight = static_cast<float>(inputs[1][0]);
@@ -97,7 +97,7 @@ void control_word(const Attributes&, const Tensors& inputs, Tensors& outputs) {
 }
 
 void conclude_state(const Attributes&, const Tensors& inputs, Tensors& outputs) {
-  StepState state = unpack(inputs[0]);
+  StepState state = state_of(inputs[0]);
   const Tensor &early = inputs[1], &late = inputs[2];
   state.loss_sum = early[0];
   state.weight_sum = early[1];
