@@ -31,8 +31,7 @@ std::optional<std::string> counter_beside(const std::string& name) {
 
 }  // namespace
 
-Snapshot::Snapshot(Replica& replica, const ResumePoint& point, nlohmann::json job,
-                   std::string plan_json)
+Snapshot::Snapshot(Replica& replica, const ResumePoint& point, Origin origin)
     : batches_tracked_(point.applied) {
   for (const SavedTensor& tensor : replica.tensors()) {
     auto& list = tensor.arena == Arena::optimizer ? content_.optimizer : content_.model;
@@ -48,11 +47,24 @@ Snapshot::Snapshot(Replica& replica, const ResumePoint& point, nlohmann::json jo
                     {"applied", point.applied},
                     {"epoch", point.epoch},
                     {"step_in_epoch", point.step_in_epoch},
-                    {"job", std::move(job)}};
-  content_.plan_json = std::move(plan_json);
+                    {"job", std::move(origin.job)}};
+  if (!origin.vocabulary.empty()) {
+    content_.state["vocabulary"] = nlohmann::json::parse(origin.vocabulary);
+  }
+  content_.plan_json = std::move(origin.plan_json);
 }
 
-ResumePoint restore(Replica& replica, const checkpoint::LoadedCheckpoint& loaded) {
+ResumePoint restore(Replica& replica, const checkpoint::LoadedCheckpoint& loaded,
+                    const std::string& vocabulary) {
+  const auto saved = loaded.content.state.find("vocabulary");
+  if (saved != loaded.content.state.end() && !vocabulary.empty() &&
+      *saved != nlohmann::json::parse(vocabulary)) {
+    throw checkpoint::CheckpointError(fmt::format(
+        "the checkpoint of step {} was trained on text of {} characters, the data has {} or "
+        "others: "
+        "a token does not stand for the same; train on the text whose vocabulary it has",
+        loaded.step, saved->size(), nlohmann::json::parse(vocabulary).size()));
+  }
   std::vector<TensorView> found, wanted;
   for (const auto* list : {&loaded.content.model, &loaded.content.optimizer}) {
     std::copy_if(list->begin(), list->end(), std::back_inserter(found),

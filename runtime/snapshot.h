@@ -23,7 +23,14 @@ struct ResumePoint {
 // runs.
 class LOCKSTEP_API Snapshot {
  public:
-  Snapshot(Replica& replica, const ResumePoint& point, nlohmann::json job, std::string plan_json);
+  // What a checkpoint says beside tensors: the resolved job, the plan, and the vocabulary that
+  // token ids were given by (a data::Source's; empty: none of its own).
+  struct Origin {
+    nlohmann::json job;
+    std::string plan_json;
+    std::string vocabulary;
+  };
+  Snapshot(Replica& replica, const ResumePoint& point, Origin origin);
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
   [[nodiscard]] const checkpoint::CheckpointContent& content() const { return content_; }
@@ -34,9 +41,11 @@ class LOCKSTEP_API Snapshot {
 };
 
 // Copies a checkpoint's tensors into the replica's memory, on one rank; others get them by share().
-// Throws CheckpointError where a tensor is missing or has another shape.
+// Throws CheckpointError that lists every tensor that is missing or has another shape, or where the
+// checkpoint's tokens stand for something else than `vocabulary`.
 [[nodiscard]] LOCKSTEP_API ResumePoint restore(Replica& replica,
-                                               const checkpoint::LoadedCheckpoint& loaded);
+                                               const checkpoint::LoadedCheckpoint& loaded,
+                                               const std::string& vocabulary);
 
 // Collective. Gives all ranks rank 0's point and buffers, sets the step state and refreshes what
 // follows from the parameters.

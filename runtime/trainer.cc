@@ -23,6 +23,7 @@
 #include "runtime/initial_weights.h"
 #include "runtime/interrupt.h"
 #include "runtime/job_data.h"
+#include "runtime/memory_budget.h"
 #include "runtime/node_times.h"
 #include "runtime/parallel/agreement.h"
 #include "runtime/parallel/kernels.h"
@@ -110,6 +111,9 @@ class Trainer {
       kernels_ = engine::cpu::kernels(threads_);
       plan_.emplace(
           plan_job(job_, shape_of(job_, datasets_, place_.world, group_->world()), kernels_));
+      if (const auto available = available_memory()) {
+        require_memory(*plan_, job_, {*available, place_.local_world}, kernels_);
+      }
     } catch (const std::exception&) {
       failure = std::current_exception();
     }
@@ -141,7 +145,7 @@ class Trainer {
       FoundResume found = find_resume(job_, folder);
       messages = std::move(found.messages);
       if (found.checkpoint) {
-        point_ = restore(*replica_, *found.checkpoint);
+        point_ = restore(*replica_, *found.checkpoint, plan_->shape.vocabulary);
         require_place_in_epoch(found.path);
         resumed = true;
         messages.push_back(
@@ -327,7 +331,10 @@ class Trainer {
 
   // The other ranks cannot change what is being written: their next update waits for this rank.
   void save() {
-    const Snapshot snapshot(*replica_, point_, to_json(job_), plan_json().dump(2) + "\n");
+    const Snapshot snapshot(*replica_, point_,
+                            {.job = to_json(job_),
+                             .plan_json = plan_json().dump(2) + "\n",
+                             .vocabulary = plan_->shape.vocabulary});
     const checkpoint::SaveResult result = checkpoints_->save(point_.step, snapshot.content());
     for (const std::string& message : result.messages) log_->say(message);
     if (!result.ok()) {

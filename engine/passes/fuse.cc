@@ -83,13 +83,15 @@ class Fuser {
   }
 
   // norm(x + r) becomes one node at the norm's place, which gives the sum as well: later nodes go
-  // on reading it. Nodes that read it earlier need the addition where it is.
+  // on reading it. Nodes that read it earlier need the addition where it is; and a block of the
+  // model ends in its own sum, so that `recompute` keeps one value between blocks.
   void absorb_residual(std::size_t i) {
     Node& norm = nodes_[i];
     const ValueId sum = norm.inputs[0];
     if (norm.inputs[1].valid() || !uses_.first_reader(sum, i)) return;
     for (std::size_t p = 0; p < i; ++p) {
       if (dead_[p] || nodes_[p].op != "add" || nodes_[p].outputs[0] != sum) continue;
+      if (nodes_[p].block != norm.block) return;
       norm.inputs[0] = nodes_[p].inputs[0];
       norm.inputs[1] = nodes_[p].inputs[1];
       norm.outputs.push_back(sum);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/models/models.h"
+#include "tests/runtime/golden_step.h"
 #include "tests/runtime/replica_ranks.h"
 
 namespace lockstep::runtime::test {
@@ -47,31 +48,7 @@ void expect_torchs_step(const std::string& name, RankSetup setup) {
       batch.labels[i] = static_cast<int>(i % 10);
     context.replica.run_micro_step(batch);
 
-    const engine::StepState& state = context.replica.state();
-    EXPECT_NEAR(state.loss_sum / state.weight_sum, golden.at("loss").get<double>(), 2e-6);
-    std::size_t compared = 0;
-    for (const SavedTensor& tensor : context.replica.tensors()) {
-      if (tensor.arena != engine::Arena::parameters) continue;
-      const nlohmann::json& expected = golden.at("gradients").at(tensor.name);
-      for (const auto& named : context.replica.compiled().placement.saved()) {
-        if (named.name != tensor.name || named.arena != engine::Arena::parameters) continue;
-        const float* gradient = context.replica.gradients().data() + named.offset / sizeof(float);
-        double squares = 0;
-        for (std::int64_t i = 0; i < named.shape.elements(); ++i) {
-          squares += static_cast<double>(gradient[i]) * static_cast<double>(gradient[i]);
-        }
-        const double norm = expected.at("norm");
-        EXPECT_NEAR(std::sqrt(squares) / norm, 1, 2e-5) << tensor.name;
-        for (std::size_t i = 0; i < 16; ++i) {
-          const auto place = expected.at("places")[i].get<std::size_t>();
-          EXPECT_NEAR(static_cast<double>(gradient[place]), expected.at("values")[i].get<double>(),
-                      2e-5 * norm)
-              << tensor.name << "[" << place << "]";
-        }
-        ++compared;
-      }
-    }
-    EXPECT_EQ(compared, golden.at("gradients").size());
+    expect_golden_step(context.replica, golden);
   });
 }
 

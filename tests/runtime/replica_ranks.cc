@@ -29,6 +29,13 @@ float pixel(std::int64_t step, std::int64_t row, std::int64_t place, int label) 
   return static_cast<float>(hash & 0xffff) / 65536.0f - 0.5f + (place % 10 == label ? 1.0f : 0.0f);
 }
 
+// A text of ten tokens, of which most follow from the one before.
+std::int32_t token(std::int64_t step, std::int64_t row, std::int64_t place) {
+  const auto hash = static_cast<std::uint32_t>(row * 7919 + place + step * 100003) * 2654435761u;
+  const std::int64_t regular = row + step * 7 + place * 3;
+  return static_cast<std::int32_t>((hash >> 28 == 0 ? hash >> 8 : regular) % 10);
+}
+
 engine::CompiledJob compile_with(const RankSetup& setup, int world,
                                  const engine::KernelTable& kernels) {
   engine::OpTable ops = engine::standard_ops();
@@ -82,19 +89,27 @@ data::Batch share_of(const RankSetup& setup, const RankContext& context, std::in
                      std::int64_t micro) {
   const data::BatchPlan plan = plan_of(setup, context.world);
   const data::ShareRange range = plan.share(0, context.rank, micro);
-  const std::int64_t pixels = setup.image.height * setup.image.width * setup.image.channels;
+  const engine::SampleShape& sample = setup.sample;
+  const std::int64_t pixels = sample.height * sample.width * sample.channels;
   data::Batch batch;
   batch.capacity = plan.capacity();
   batch.count = range.count;
   batch.micro = micro;
-  batch.global_weight = setup.batch;
+  batch.global_weight = setup.batch * sample.labels();
   batch.images.resize(static_cast<std::size_t>(batch.capacity * pixels));
-  batch.labels.resize(static_cast<std::size_t>(batch.capacity));
+  batch.tokens.resize(static_cast<std::size_t>(batch.capacity * sample.context));
+  batch.labels.resize(static_cast<std::size_t>(batch.capacity * sample.labels()));
+  batch.rows.assign(static_cast<std::size_t>(batch.capacity), -1);
   batch.weights.resize(static_cast<std::size_t>(batch.capacity));
   for (std::int64_t i = 0; i < range.count; ++i) {
     const std::int64_t row = range.first_row + i;
     const int label = static_cast<int>((row + step * 7) % 10);
-    batch.labels[static_cast<std::size_t>(i)] = label;
+    batch.rows[static_cast<std::size_t>(i)] = row;
+    for (std::int64_t t = 0; t < sample.labels(); ++t) {
+      const auto at = static_cast<std::size_t>(i * sample.labels() + t);
+      if (sample.is_tokens()) batch.tokens[at] = token(step, row, t);
+      batch.labels[at] = sample.is_tokens() ? token(step, row, t + 1) : label;
+    }
     batch.weights[static_cast<std::size_t>(i)] = 1;
     for (std::int64_t place = 0; place < pixels; ++place) {
       batch.images[static_cast<std::size_t>(i * pixels + place)] = pixel(step, row, place, label);
