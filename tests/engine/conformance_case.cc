@@ -94,6 +94,18 @@ Operand low(const Tensor& tensor) {
   return {rounded_to_bf16(tensor), DType::bf16};
 }
 
+std::vector<Storage> mixed_storage() {
+  return {{DType::f32, DType::f32, true},
+          {DType::f32, DType::bf16, true},
+          {DType::bf16, DType::f32, true},
+          {DType::bf16, DType::bf16, true},
+          {DType::bf16, DType::bf16, false}};
+}
+
+Operand stored(const Tensor& tensor, DType type) {
+  return type == DType::bf16 ? low(tensor) : Operand{tensor};
+}
+
 Tensor absolute(Tensor tensor) {
   for (double& v : tensor.values) v = std::abs(v);
   return tensor;
