@@ -63,8 +63,9 @@ enum class Role {
 // How a value's bytes are arranged. Canonical is plain row-major; others belong to a backend, which
 // describes them by a text that it alone reads and that is equal only for equal arrangements.
 struct Layout {
-  std::string text;       // empty: canonical
-  std::size_t bytes = 0;  // whole size, padding included; used where not canonical
+  std::string text;          // empty: canonical
+  std::size_t bytes = 0;     // whole size, padding included; used where not canonical
+  DType dtype = DType::f32;  // of the elements in it; used where not canonical
   [[nodiscard]] bool canonical() const { return text.empty(); }
   friend bool operator==(const Layout&, const Layout&) = default;
 };

@@ -67,7 +67,7 @@ enum class Recompute { none, block };
 [[nodiscard]] LOCKSTEP_API Graph layout(Graph graph, const OpTable& ops,
                                         const KernelTable& kernels);
 
-// A derived weight: which parameter, in which layout.
+// A derived weight: which parameter, in which layout and type.
 struct DerivedWeight {
   std::string parameter;
   DType dtype = DType::f32;

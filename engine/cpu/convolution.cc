@@ -1,228 +1,211 @@
-// Convolutions of 1x1 and stride 1 are matrix products over pixels, those with few channels have
-// kernels of their own (small_convolution.h); both take weights as they are. oneDNN does the others
-// and chooses the layout of its weights.
+// Convolutions of 1x1 are matrix products over pixels, those with few channels have kernels of
+// their own (small_convolution.h); both take weights as they are. oneDNN does the others and
+// chooses the layout of its weights.
+#include <cstring>
+
+#include "engine/cpu/convolution_onednn.h"
 #include "engine/cpu/convolution_shape.h"
 #include "engine/cpu/families.h"
-#include "engine/cpu/onednn.h"
+#include "engine/cpu/operands.h"
 #include "engine/cpu/product.h"
 #include "engine/cpu/small_convolution.h"
-#include "engine/cpu/threads.h"
 
 namespace lockstep::engine::cpu {
 namespace {
 
-enum class Bias { absent, present };
+// Shapes by op: the third operand's is known from the attributes alone.
+ConvolutionShape forward_shape(const Operands& o) {
+  return convolution_shape(o.in_shape(0), o.in_shape(1), o.out_shape(0), o.attributes());
+}
+ConvolutionShape backward_weights_shape(const Operands& o) {
+  return convolution_shape(o.in_shape(0), o.out_shape(0), o.in_shape(1), o.attributes());
+}
+ConvolutionShape backward_data_shape(const Operands& o) {
+  return convolution_shape(o.out_shape(0), o.in_shape(0), o.in_shape(1), o.attributes());
+}
 
+// With a stride too: the pixels that the kernel sees are rows of a matrix.
 bool is_product(const ConvolutionShape& s) {
-  return s.kernel_h == 1 && s.kernel_w == 1 && s.stride == 1 && s.pad == 0;
+  return s.kernel_h == 1 && s.kernel_w == 1 && s.pad == 0;
 }
 
 ProductShape product_shape(const ConvolutionShape& s) {
-  return {.rows = s.images * s.height * s.width, .inputs = s.inputs, .outputs = s.outputs};
+  return {.rows = s.images * s.out_height * s.out_width, .inputs = s.inputs, .outputs = s.outputs};
+}
+RowMatrix output_pixels(const StoredArray& y, const ConvolutionShape& s) {
+  return dense_rows(y, s.outputs);
+}
+// The pixels of the input that a kernel of 1x1 sees.
+RowMatrix input_pixels(const StoredArray& x, const ConvolutionShape& s) {
+  if (s.stride == 1) return dense_rows(x, s.inputs);
+  return {.data = x.data,
+          .type = x.type,
+          .rows = {.stride = s.stride * s.inputs,
+                   .per_line = s.out_width,
+                   .per_image = s.out_height * s.out_width,
+                   .line_stride = s.stride * s.width * s.inputs,
+                   .image_stride = s.height * s.width * s.inputs}};
 }
 
-dnnl::memory::desc image(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
-  return {{n, c, h, w}, dnnl::memory::data_type::f32, dnnl::memory::dims{h * w * c, 1, w * c, c}};
+ProductForward forward_product(const Operands& o, const ConvolutionShape& s) {
+  return {.shape = product_shape(s),
+          .arithmetic = arithmetic_of(o.node()),
+          .x = input_pixels(o.in(0), s),
+          .w = o.in(1).data,
+          .bias = o.has_in(2) ? Bias::present : Bias::absent,
+          .b = o.in(2).data,
+          .y = output_pixels(o.out(0), s)};
+}
+ProductBackwardWeights backward_weights_product(const Operands& o, const ConvolutionShape& s) {
+  return {.shape = product_shape(s),
+          .arithmetic = arithmetic_of(o.node()),
+          .x = input_pixels(o.in(0), s),
+          .dy = output_pixels(o.in(1), s),
+          .dw = o.out(0).data,
+          .db = o.out(1).data};
+}
+ProductBackwardData backward_data_product(const Operands& o, const ConvolutionShape& s) {
+  return {.shape = product_shape(s),
+          .arithmetic = arithmetic_of(o.node()),
+          .w = o.in(0).data,
+          .dy = output_pixels(o.in(1), s),
+          .dx = input_pixels(o.out(0), s)};
 }
 
-onednn::Convolution convolution_of(const ConvolutionShape& s, Bias bias) {
-  return {.x = image(s.images, s.inputs, s.height, s.width),
-          .w = {{s.outputs, s.inputs, s.kernel_h, s.kernel_w},
-                dnnl::memory::data_type::f32,
-                dnnl::memory::format_tag::any},
-          .b = bias == Bias::present ? onednn::plain({s.outputs}) : dnnl::memory::desc(),
-          .y = image(s.images, s.outputs, s.out_height, s.out_width),
-          .strides = {s.stride, s.stride},
-          .pads = {s.pad, s.pad}};
+// The hand-written kernels for few channels take f32 alone.
+bool all_f32(const StoredArray& a, const StoredArray& b) {
+  return a.type == DType::f32 && b.type == DType::f32;
+}
+const float* floats(const StoredArray& array) {
+  return reinterpret_cast<const float*>(array.data);
+}
+float* floats_out(const StoredArray& array) {
+  return reinterpret_cast<float*>(array.data);
 }
 
-// Shapes by op: the third operand's is known from the attributes alone.
-ConvolutionShape forward_shape(const Graph& graph, const Node& node) {
-  return convolution_shape(graph.value(node.inputs[0]).shape, graph.value(node.inputs[1]).shape,
-                           graph.value(node.outputs[0]).shape, node.attributes);
-}
-ConvolutionShape backward_weights_shape(const Graph& graph, const Node& node) {
-  return convolution_shape(graph.value(node.inputs[0]).shape, graph.value(node.outputs[0]).shape,
-                           graph.value(node.inputs[1]).shape, node.attributes);
-}
-ConvolutionShape backward_data_shape(const Graph& graph, const Node& node) {
-  return convolution_shape(graph.value(node.outputs[0]).shape, graph.value(node.inputs[0]).shape,
-                           graph.value(node.inputs[1]).shape, node.attributes);
-}
-Bias bias_of_forward(const Node& node) {
-  return node.inputs[2].valid() ? Bias::present : Bias::absent;
-}
-Bias bias_of_backward(const Node& node) {
-  return node.outputs.size() > 1 ? Bias::present : Bias::absent;
+// Wishes with the weight, or its gradient, in a layout.
+OperandWishes input_wishes(const Operands& o, std::size_t weight, const ProductWishes& wanted) {
+  OperandWishes wishes{.workspace = wanted.workspace};
+  wishes.inputs.resize(o.node().inputs.size());
+  wishes.inputs[weight] = wanted.weight;
+  return wishes;
 }
 
-OperandWishes product_wishes(const Context& context, const ConvolutionShape& shape) {
-  return {.workspace = product_workspace(context, product_shape(shape))};
+OperandWishes forward_wishes(const Context& context, const Operands& o) {
+  const ConvolutionShape shape = forward_shape(o);
+  if (is_product(shape)) {
+    return input_wishes(o, 1, product_wishes(context, forward_product(o, shape)));
+  }
+  if (all_f32(o.in(0), o.out(0))) {
+    if (const auto bytes = small_forward_workspace(context, shape)) return {.workspace = *bytes};
+  }
+  return forward_convolution_wishes(context, o, shape);
 }
 
-OperandWishes forward_wishes(const Context& context, const Graph& graph, const Node& node) {
-  const ConvolutionShape shape = forward_shape(graph, node);
-  if (is_product(shape)) return product_wishes(context, shape);
-  if (const auto bytes = small_forward_workspace(context, shape)) return {.workspace = *bytes};
-  use_threads(context.threads);
-  return onednn::call("convolution " + node.name, [&] {
-    onednn::Device& device = *context.device;
-    const auto desc =
-        onednn::forward(device.engine(), convolution_of(shape, bias_of_forward(node)));
-    return OperandWishes{.inputs = {{}, device.layout(desc.weights_desc()), {}},
-                         .workspace = desc.scratchpad_desc().get_size()};
-  });
+OperandWishes backward_weights_wishes(const Context& context, const Operands& o) {
+  const ConvolutionShape shape = backward_weights_shape(o);
+  if (is_product(shape)) {
+    return {.workspace = product_wishes(context, backward_weights_product(o, shape)).workspace};
+  }
+  if (all_f32(o.in(0), o.in(1))) {
+    if (const auto bytes = small_backward_weights_workspace(context, shape))
+      return {.workspace = *bytes};
+  }
+  return backward_weights_convolution_wishes(context, o, shape);
 }
 
-OperandWishes backward_weights_wishes(const Context& context, const Graph& graph,
-                                      const Node& node) {
-  const ConvolutionShape shape = backward_weights_shape(graph, node);
-  if (is_product(shape)) return product_wishes(context, shape);
-  if (const auto bytes = small_backward_weights_workspace(context, shape))
-    return {.workspace = *bytes};
-  use_threads(context.threads);
-  return onednn::call("convolution " + node.name, [&] {
-    onednn::Device& device = *context.device;
-    const auto desc =
-        onednn::backward_weights(device.engine(), convolution_of(shape, bias_of_backward(node)));
-    OperandWishes wishes{.outputs = {device.layout(desc.diff_weights_desc())},
-                         .workspace = desc.scratchpad_desc().get_size()};
-    wishes.outputs.resize(node.outputs.size());
-    return wishes;
-  });
-}
-
-OperandWishes backward_data_wishes(const Context& context, const Graph& graph, const Node& node) {
-  const ConvolutionShape shape = backward_data_shape(graph, node);
-  if (is_product(shape)) return product_wishes(context, shape);
-  if (const auto bytes = small_backward_data_workspace(context, shape))
-    return {.workspace = *bytes};
-  use_threads(context.threads);
-  return onednn::call("convolution " + node.name, [&] {
-    onednn::Device& device = *context.device;
-    const auto desc = onednn::backward_data(device.engine(), convolution_of(shape, Bias::absent));
-    return OperandWishes{.inputs = {device.layout(desc.weights_desc()), {}},
-                         .workspace = desc.scratchpad_desc().get_size()};
-  });
+OperandWishes backward_data_wishes(const Context& context, const Operands& o) {
+  const ConvolutionShape shape = backward_data_shape(o);
+  if (is_product(shape)) {
+    return input_wishes(o, 0, product_wishes(context, backward_data_product(o, shape)));
+  }
+  if (all_f32(o.in(1), o.out(0))) {
+    if (const auto bytes = small_backward_data_workspace(context, shape))
+      return {.workspace = *bytes};
+  }
+  return backward_data_convolution_wishes(context, o, shape);
 }
 
 Kernel bind_forward(const Context& context, const Binding& b) {
-  const ConvolutionShape shape = forward_shape(b.graph, b.node);
+  const Operands o(b);
+  const ConvolutionShape shape = forward_shape(o);
   if (is_product(shape)) {
-    return product_forward(context,
-                           {.shape = product_shape(shape),
-                            .x = b.in<float>(0),
-                            .w = b.in<float>(1),
-                            .b = b.in<float>(2),
-                            .y = b.out<float>(0)},
-                           b.workspace, b.node.name);
+    return product_kernel(context, forward_product(o, shape), b.workspace, b.node.name);
   }
-  if (small_forward_workspace(context, shape)) {
+  if (all_f32(o.in(0), o.out(0)) && small_forward_workspace(context, shape)) {
     return small_forward(context,
                          {.shape = shape,
-                          .x = b.in<float>(0),
-                          .w = b.in<float>(1),
-                          .b = b.in<float>(2),
-                          .y = b.out<float>(0)},
+                          .x = floats(o.in(0)),
+                          .w = floats(o.in(1)),
+                          .b = floats(o.in(2)),
+                          .y = floats_out(o.out(0))},
                          b.workspace);
   }
-  use_threads(context.threads);
-  return onednn::call("convolution " + b.node.name, [&] {
-    const onednn::Device& device = *context.device;
-    const onednn::Convolution convolution = convolution_of(shape, bias_of_forward(b.node));
-    const auto desc = onednn::forward(device.engine(), convolution);
-    onednn::Arguments arguments{
-        {DNNL_ARG_SRC, device.memory(convolution.x, b.inputs[0])},
-        {DNNL_ARG_WEIGHTS, device.memory(desc.weights_desc(), b.inputs[1])},
-        {DNNL_ARG_DST, device.memory(convolution.y, b.outputs[0])},
-        {DNNL_ARG_SCRATCHPAD, device.memory(desc.scratchpad_desc(), b.workspace)}};
-    if (b.inputs[2]) arguments.emplace(DNNL_ARG_BIAS, device.memory(convolution.b, b.inputs[2]));
-    return device.kernel(dnnl::convolution_forward(desc), std::move(arguments), context.threads,
-                         "convolution " + b.node.name);
-  });
+  return forward_convolution(context, b, shape);
 }
 
 Kernel bind_backward_weights(const Context& context, const Binding& b) {
-  const ConvolutionShape shape = backward_weights_shape(b.graph, b.node);
-  const bool bias = b.outputs.size() > 1;
+  const Operands o(b);
+  const ConvolutionShape shape = backward_weights_shape(o);
   if (is_product(shape)) {
-    return product_backward_weights(context,
-                                    {.shape = product_shape(shape),
-                                     .x = b.in<float>(0),
-                                     .dy = b.in<float>(1),
-                                     .dw = b.out<float>(0),
-                                     .db = bias ? b.out<float>(1) : nullptr},
-                                    b.workspace, b.node.name);
+    return product_kernel(context, backward_weights_product(o, shape), b.workspace, b.node.name);
   }
-  if (small_backward_weights_workspace(context, shape)) {
+  if (all_f32(o.in(0), o.in(1)) && small_backward_weights_workspace(context, shape)) {
     return small_backward_weights(context,
                                   {.shape = shape,
-                                   .x = b.in<float>(0),
-                                   .dy = b.in<float>(1),
-                                   .dw = b.out<float>(0),
-                                   .db = bias ? b.out<float>(1) : nullptr},
+                                   .x = floats(o.in(0)),
+                                   .dy = floats(o.in(1)),
+                                   .dw = floats_out(o.out(0)),
+                                   .db = floats_out(o.out(1))},
                                   b.workspace);
   }
-  use_threads(context.threads);
-  return onednn::call("convolution " + b.node.name, [&] {
-    const onednn::Device& device = *context.device;
-    const onednn::Convolution convolution = convolution_of(shape, bias_of_backward(b.node));
-    const auto desc = onednn::backward_weights(device.engine(), convolution);
-    onednn::Arguments arguments{
-        {DNNL_ARG_SRC, device.memory(convolution.x, b.inputs[0])},
-        {DNNL_ARG_DIFF_DST, device.memory(convolution.y, b.inputs[1])},
-        {DNNL_ARG_DIFF_WEIGHTS, device.memory(desc.diff_weights_desc(), b.outputs[0])},
-        {DNNL_ARG_SCRATCHPAD, device.memory(desc.scratchpad_desc(), b.workspace)}};
-    if (bias) arguments.emplace(DNNL_ARG_DIFF_BIAS, device.memory(convolution.b, b.outputs[1]));
-    return device.kernel(dnnl::convolution_backward_weights(desc), std::move(arguments),
-                         context.threads, "convolution " + b.node.name);
-  });
+  return backward_weights_convolution(context, b, shape);
+}
+
+// Writes 0 to the pixels that a kernel of 1x1 with a stride does not see.
+Kernel over_zeros(Kernel product, const Operands& o) {
+  const StoredArray dx = o.out(0);
+  const std::size_t bytes = static_cast<std::size_t>(o.out_shape(0).elements()) * size_of(dx.type);
+  return [product = std::move(product), dx, bytes] {
+    std::memset(dx.data, 0, bytes);
+    product();
+  };
 }
 
 Kernel bind_backward_data(const Context& context, const Binding& b) {
-  const ConvolutionShape shape = backward_data_shape(b.graph, b.node);
+  const Operands o(b);
+  const ConvolutionShape shape = backward_data_shape(o);
   if (is_product(shape)) {
-    return product_backward_data(context,
-                                 {.shape = product_shape(shape),
-                                  .w = b.in<float>(0),
-                                  .dy = b.in<float>(1),
-                                  .dx = b.out<float>(0)},
-                                 b.workspace, b.node.name);
+    Kernel product =
+        product_kernel(context, backward_data_product(o, shape), b.workspace, b.node.name);
+    return shape.stride == 1 ? product : over_zeros(std::move(product), o);
   }
-  if (small_backward_data_workspace(context, shape)) {
+  if (all_f32(o.in(1), o.out(0)) && small_backward_data_workspace(context, shape)) {
     return small_backward_data(
-        context, {.shape = shape, .w = b.in<float>(0), .dy = b.in<float>(1), .dx = b.out<float>(0)},
+        context,
+        {.shape = shape, .w = floats(o.in(0)), .dy = floats(o.in(1)), .dx = floats_out(o.out(0))},
         b.workspace);
   }
-  use_threads(context.threads);
-  return onednn::call("convolution " + b.node.name, [&] {
-    const onednn::Device& device = *context.device;
-    const onednn::Convolution convolution = convolution_of(shape, Bias::absent);
-    const auto desc = onednn::backward_data(device.engine(), convolution);
-    return device.kernel(
-        dnnl::convolution_backward_data(desc),
-        {{DNNL_ARG_WEIGHTS, device.memory(desc.weights_desc(), b.inputs[0])},
-         {DNNL_ARG_DIFF_DST, device.memory(convolution.y, b.inputs[1])},
-         {DNNL_ARG_DIFF_SRC, device.memory(convolution.x, b.outputs[0])},
-         {DNNL_ARG_SCRATCHPAD, device.memory(desc.scratchpad_desc(), b.workspace)}},
-        context.threads, "convolution " + b.node.name);
-  });
+  return backward_data_convolution(context, b, shape);
+}
+
+KernelDefinition definition(const Context& context, std::string op,
+                            Kernel (*bind)(const Context&, const Binding&),
+                            OperandWishes (*wishes)(const Context&, const Operands&)) {
+  return {.op = std::move(op),
+          .bind = [context, bind](const Binding& b) { return bind(context, b); },
+          .wishes = [context, wishes](
+                        const Graph& graph,
+                        const Node& node) { return wishes(context, Operands(graph, node)); }};
 }
 
 }  // namespace
 
 Family convolution_kernels(const Context& context) {
-  auto with = [&context](auto function) {
-    return
-        [context, function](const auto&... arguments) { return function(context, arguments...); };
-  };
-  return {{.op = "conv2d", .bind = with(bind_forward), .wishes = with(forward_wishes)},
-          {.op = "conv2d_backward_weights",
-           .bind = with(bind_backward_weights),
-           .wishes = with(backward_weights_wishes)},
-          {.op = "conv2d_backward_data",
-           .bind = with(bind_backward_data),
-           .wishes = with(backward_data_wishes)}};
+  return {definition(context, "conv2d", bind_forward, forward_wishes),
+          definition(context, "conv2d_backward_weights", bind_backward_weights,
+                     backward_weights_wishes),
+          definition(context, "conv2d_backward_data", bind_backward_data, backward_data_wishes)};
 }
 
 }  // namespace lockstep::engine::cpu

@@ -30,22 +30,6 @@ LOCKSTEP_MULTIVERSION void add_range(const A* a, const B* b, Y* y, std::int64_t 
   for (std::int64_t i = 0; i < count; ++i) store(to_float(a[i]) + to_float(b[i]), y[i]);
 }
 
-LOCKSTEP_MULTIVERSION void column_block_sums(const float* x, std::int64_t rows, std::int64_t stride,
-                                             std::int64_t columns, float* sums) {
-  constexpr std::int64_t kBlock = 16;
-  double sum[kBlock] = {};
-  if (columns == kBlock) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t c = 0; c < kBlock; ++c) sum[c] += x[r * stride + c];
-    }
-  } else {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t c = 0; c < columns; ++c) sum[c] += x[r * stride + c];
-    }
-  }
-  for (std::int64_t c = 0; c < columns; ++c) sums[c] = static_cast<float>(sum[c]);
-}
-
 template <class X, class Y>
 void relu_all(int threads, const X* x, Y* y, std::int64_t count) {
   for_ranges(threads, count, kPiece, [&](std::int64_t begin, std::int64_t end) {
@@ -92,12 +76,6 @@ Kernel bind_add(const Context& context, const Binding& b) {
 
 void relu(int threads, const float* x, float* y, std::int64_t count) {
   relu_all(threads, x, y, count);
-}
-
-void column_sums(const float* x, std::int64_t rows, std::int64_t columns, float* sums) {
-  for (std::int64_t c = 0; c < columns; c += 16) {
-    column_block_sums(x + c, rows, columns, std::min<std::int64_t>(16, columns - c), sums + c);
-  }
 }
 
 Family elementwise_kernels(const Context& context) {

@@ -8,7 +8,4 @@ namespace lockstep::engine::cpu {
 // y = x where x is not less than 0, else 0; NaN stays NaN. `y` may be `x`.
 void relu(int threads, const float* x, float* y, std::int64_t count);
 
-// sums[c] = sum over rows of x[rows, columns], summed in double precision.
-void column_sums(const float* x, std::int64_t rows, std::int64_t columns, float* sums);
-
 }  // namespace lockstep::engine::cpu

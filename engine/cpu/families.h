@@ -17,6 +17,7 @@ class Device;
 struct Context {
   int threads = 1;
   Isa isa = Isa::portable;
+  LowProducts low_products = LowProducts::fp32;
   std::shared_ptr<onednn::Device> device;
 };
 

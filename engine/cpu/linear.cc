@@ -1,63 +1,75 @@
+#include "engine/cpu/operands.h"
 #include "engine/cpu/product.h"
 
 namespace lockstep::engine::cpu {
 namespace {
 
-// Shape of a product from its batch side and its weight.
-ProductShape shape_of(const Shape& batch, const Shape& weight) {
-  return {.rows = batch[0], .inputs = weight[1], .outputs = weight[0]};
+ProductShape shape_of(const Operands& o, const Shape& batch, const Shape& weight) {
+  const WeightLayout layout = weight_layout_of(o.node());
+  const bool in_out = layout == WeightLayout::in_out;
+  return {.rows = batch[0],
+          .inputs = weight[in_out ? 0 : 1],
+          .outputs = weight[in_out ? 1 : 0],
+          .weight_layout = layout};
+}
+
+ProductForward forward(const Operands& o) {
+  const ProductShape shape = shape_of(o, o.in_shape(0), o.in_shape(1));
+  const bool relu = o.attributes().integer_or("relu", 0) != 0;
+  return {.shape = shape,
+          .arithmetic = arithmetic_of(o.node()),
+          .activation = relu ? Activation::relu : Activation::none,
+          .x = dense_rows(o.in(0), shape.inputs),
+          .w = o.in(1).data,
+          .bias = o.has_in(2) ? Bias::present : Bias::absent,
+          .b = o.in(2).data,
+          .y = dense_rows(o.out(0), shape.outputs)};
+}
+
+ProductBackwardWeights backward_weights(const Operands& o) {
+  const ProductShape shape = shape_of(o, o.in_shape(0), o.out_shape(0));
+  return {.shape = shape,
+          .arithmetic = arithmetic_of(o.node()),
+          .x = dense_rows(o.in(0), shape.inputs),
+          .dy = dense_rows(o.in(1), shape.outputs),
+          .dw = o.out(0).data,
+          .db = o.out(1).data};
+}
+
+ProductBackwardData backward_data(const Operands& o) {
+  const ProductShape shape = shape_of(o, o.in_shape(1), o.in_shape(0));
+  return {.shape = shape,
+          .arithmetic = arithmetic_of(o.node()),
+          .w = o.in(0).data,
+          .dy = dense_rows(o.in(1), shape.outputs),
+          .dx = dense_rows(o.out(0), shape.inputs)};
+}
+
+// The definition of an op whose weight is input `weight`, or no input.
+template <class Product>
+KernelDefinition definition(const Context& context, std::string op,
+                            Product (*product)(const Operands&), int weight) {
+  auto bind = [context, product](const Binding& b) {
+    return product_kernel(context, product(Operands(b)), b.workspace, b.node.name);
+  };
+  auto wishes = [context, product, weight](const Graph& graph, const Node& node) {
+    const ProductWishes wanted = product_wishes(context, product(Operands(graph, node)));
+    OperandWishes all{.workspace = wanted.workspace};
+    if (weight >= 0) {
+      all.inputs.resize(node.inputs.size());
+      all.inputs[static_cast<std::size_t>(weight)] = wanted.weight;
+    }
+    return all;
+  };
+  return {.op = std::move(op), .bind = bind, .wishes = wishes};
 }
 
 }  // namespace
 
 Family linear_kernels(const Context& context) {
-  // Which operands are the batch and the weight: inputs, but for the weight's gradient.
-  auto forward_shape = [](const Graph& graph, const Node& node) {
-    return shape_of(graph.value(node.inputs[0]).shape, graph.value(node.inputs[1]).shape);
-  };
-  auto weights_shape = [](const Graph& graph, const Node& node) {
-    return shape_of(graph.value(node.inputs[0]).shape, graph.value(node.outputs[0]).shape);
-  };
-  auto data_shape = [](const Graph& graph, const Node& node) {
-    return shape_of(graph.value(node.inputs[1]).shape, graph.value(node.inputs[0]).shape);
-  };
-  auto wishes = [context](auto shape) {
-    return [context, shape](const Graph& graph, const Node& node) {
-      return OperandWishes{.workspace = product_workspace(context, shape(graph, node))};
-    };
-  };
-  auto forward = [context, forward_shape](const Binding& b) {
-    const bool relu = b.node.attributes.integer_or("relu", 0) != 0;
-    return product_forward(context,
-                           {.shape = forward_shape(b.graph, b.node),
-                            .activation = relu ? Activation::relu : Activation::none,
-                            .x = b.in<float>(0),
-                            .w = b.in<float>(1),
-                            .b = b.in<float>(2),
-                            .y = b.out<float>(0)},
-                           b.workspace, b.node.name);
-  };
-  auto backward_weights = [context, weights_shape](const Binding& b) {
-    return product_backward_weights(context,
-                                    {.shape = weights_shape(b.graph, b.node),
-                                     .x = b.in<float>(0),
-                                     .dy = b.in<float>(1),
-                                     .dw = b.out<float>(0),
-                                     .db = b.outputs.size() > 1 ? b.out<float>(1) : nullptr},
-                                    b.workspace, b.node.name);
-  };
-  auto backward_data = [context, data_shape](const Binding& b) {
-    return product_backward_data(context,
-                                 {.shape = data_shape(b.graph, b.node),
-                                  .w = b.in<float>(0),
-                                  .dy = b.in<float>(1),
-                                  .dx = b.out<float>(0)},
-                                 b.workspace, b.node.name);
-  };
-  return {
-      {.op = "linear", .bind = forward, .wishes = wishes(forward_shape)},
-      {.op = "linear_backward_weights", .bind = backward_weights, .wishes = wishes(weights_shape)},
-      {.op = "linear_backward_data", .bind = backward_data, .wishes = wishes(data_shape)}};
+  return {definition(context, "linear", forward, 1),
+          definition(context, "linear_backward_weights", backward_weights, -1),
+          definition(context, "linear_backward_data", backward_data, 0)};
 }
 
 }  // namespace lockstep::engine::cpu

@@ -43,8 +43,9 @@ class Device {
   [[nodiscard]] const dnnl::engine& engine() const { return engine_; }
   [[nodiscard]] dnnl::memory memory(const dnnl::memory::desc& desc, const void* data) const;
 
-  // The layout that `desc` is, canonical where it is plain row-major. Its text tells extents,
-  // padded extents, strides and inner blocks, and leads back to `desc` by find().
+  // The layout that `desc` is, canonical where it is plain row-major f32. Its text tells type,
+  // extents, padded extents, strides and inner blocks, and leads back to `desc` by find(). `desc`
+  // has its axes in the parameter's order.
   Layout layout(const dnnl::memory::desc& desc);
   // Throws Error where no kernel of this table asked for the layout.
   [[nodiscard]] const dnnl::memory::desc& find(const Layout& layout, std::string_view value) const;
@@ -59,8 +60,10 @@ class Device {
   std::map<std::string, dnnl::memory::desc, std::less<>> layouts_;
 };
 
-// Row-major f32.
-[[nodiscard]] dnnl::memory::desc plain(const dnnl::memory::dims& extents);
+[[nodiscard]] dnnl::memory::data_type type_of(DType type);  // f32 or bf16
+[[nodiscard]] dnnl::memory::dims extents_of(const dnnl::memory::desc& desc);
+// Row-major.
+[[nodiscard]] dnnl::memory::desc plain(const dnnl::memory::dims& extents, DType type = DType::f32);
 // Attributes that leave scratch memory to the caller.
 [[nodiscard]] dnnl::primitive_attr caller_scratch();
 
@@ -68,6 +71,8 @@ struct Convolution {
   dnnl::memory::desc x, w, b, y;  // a zero `b`: no bias
   dnnl::memory::dims strides, pads;
 };
+// The forward pass of which `c` is a backward pass, as oneDNN wants it to be shown.
+[[nodiscard]] Convolution forward_of(Convolution c);
 struct Product {
   dnnl::memory::desc a, b, bias, y;  // y = a b + bias; a zero `bias`: none
 };
@@ -98,7 +103,7 @@ inline dnnl::convolution_backward_data::primitive_desc backward_data(const dnnl:
           c.strides,
           c.pads,
           c.pads,
-          forward(engine, c),
+          forward(engine, forward_of(c)),
           caller_scratch()};
 }
 inline dnnl::convolution_backward_weights::primitive_desc backward_weights(
@@ -112,7 +117,7 @@ inline dnnl::convolution_backward_weights::primitive_desc backward_weights(
           c.strides,
           c.pads,
           c.pads,
-          forward(engine, c),
+          forward(engine, forward_of(c)),
           caller_scratch()};
 }
 inline dnnl::matmul::primitive_desc product(const dnnl::engine& engine, const Product& p) {
@@ -133,14 +138,14 @@ inline dnnl::convolution_backward_data::primitive_desc backward_data(const dnnl:
   return {{dnnl::algorithm::convolution_direct, c.x, c.w, c.y, c.strides, c.pads, c.pads},
           caller_scratch(),
           engine,
-          forward(engine, c)};
+          forward(engine, forward_of(c))};
 }
 inline dnnl::convolution_backward_weights::primitive_desc backward_weights(
     const dnnl::engine& engine, const Convolution& c) {
   return {{dnnl::algorithm::convolution_direct, c.x, c.w, c.b, c.y, c.strides, c.pads, c.pads},
           caller_scratch(),
           engine,
-          forward(engine, c)};
+          forward(engine, forward_of(c))};
 }
 inline dnnl::matmul::primitive_desc product(const dnnl::engine& engine, const Product& p) {
   return {{p.a, p.b, p.bias, p.y}, caller_scratch(), engine};

@@ -1,108 +1,128 @@
 #include "engine/cpu/product.h"
 
-#include "engine/cpu/elementwise.h"
-#include "engine/cpu/onednn.h"
-#include "engine/cpu/threads.h"
+#include <utility>
+
+#include "engine/cpu/column_sums.h"
+#include "engine/cpu/product_onednn.h"
 
 namespace lockstep::engine::cpu {
 namespace {
 
-dnnl::memory::desc plain(std::int64_t rows, std::int64_t columns) {
-  return onednn::plain({rows, columns});
-}
-// The transpose of a row-major matrix of `columns` by `rows`.
-dnnl::memory::desc transposed(std::int64_t rows, std::int64_t columns) {
-  return {{rows, columns}, dnnl::memory::data_type::f32, dnnl::memory::dims{1, rows}};
+// A weight, or its gradient, as an operand.
+RowMatrix weight(std::byte* data, const ProductShape& s) {
+  return dense_rows({data, DType::f32},
+                    s.weight_layout == WeightLayout::out_in ? s.inputs : s.outputs);
 }
 
-onednn::Product forward_of(const ProductShape& s, bool bias) {
-  return {.a = plain(s.rows, s.inputs),
-          .b = transposed(s.inputs, s.outputs),
-          .bias = bias ? plain(1, s.outputs) : dnnl::memory::desc(),
-          .y = plain(s.rows, s.outputs)};
+MatrixProduct matrices(const ProductForward& p) {
+  const bool in_out = p.shape.weight_layout == WeightLayout::in_out;
+  return {.m = p.shape.rows,
+          .n = p.shape.outputs,
+          .k = p.shape.inputs,
+          .a = p.x,
+          .b = weight(p.w, p.shape),
+          .y = p.y,
+          .b_stored = in_out ? Stored::as_is : Stored::transposed,
+          .bias = reinterpret_cast<const float*>(p.b),
+          .activation = p.activation};
 }
-onednn::Product backward_weights_of(const ProductShape& s) {
-  return {.a = transposed(s.outputs, s.rows),
-          .b = plain(s.rows, s.inputs),
-          .bias = {},
-          .y = plain(s.outputs, s.inputs)};
+MatrixProduct matrices(const ProductBackwardWeights& p) {
+  const bool in_out = p.shape.weight_layout == WeightLayout::in_out;
+  return {.m = in_out ? p.shape.inputs : p.shape.outputs,
+          .n = in_out ? p.shape.outputs : p.shape.inputs,
+          .k = p.shape.rows,
+          .a = in_out ? p.x : p.dy,
+          .b = in_out ? p.dy : p.x,
+          .y = weight(p.dw, p.shape),
+          .a_stored = Stored::transposed};
 }
-onednn::Product backward_data_of(const ProductShape& s) {
-  return {.a = plain(s.rows, s.outputs),
-          .b = plain(s.outputs, s.inputs),
-          .bias = {},
-          .y = plain(s.rows, s.inputs)};
+MatrixProduct matrices(const ProductBackwardData& p) {
+  const bool in_out = p.shape.weight_layout == WeightLayout::in_out;
+  return {.m = p.shape.rows,
+          .n = p.shape.inputs,
+          .k = p.shape.outputs,
+          .a = p.dy,
+          .b = weight(p.w, p.shape),
+          .y = p.dx,
+          .b_stored = in_out ? Stored::transposed : Stored::as_is};
 }
 
-struct Operands {
-  const float* a;
-  const float* b;
-  const float* bias;
-  float* y;
-};
+LibraryProduct library(const ProductForward& p, DType type) {
+  return {.matrices = matrices(p), .type = type, .b_is = LibraryProduct::B::weight, .bias = p.bias};
+}
+LibraryProduct library(const ProductBackwardWeights& p, DType type) {
+  return {.matrices = matrices(p), .type = type};
+}
+LibraryProduct library(const ProductBackwardData& p, DType type) {
+  return {.matrices = matrices(p), .type = type, .b_is = LibraryProduct::B::weight};
+}
 
-Kernel bind(const Context& context, const onednn::Product& product, const Operands& operands,
-            std::byte* workspace, const std::string& name) {
-  const onednn::Device& device = *context.device;
-  use_threads(context.threads);
-  return onednn::call("matrix product of " + name, [&] {
-    const auto desc = onednn::product(device.engine(), product);
-    onednn::Arguments arguments{
-        {DNNL_ARG_SRC, device.memory(product.a, operands.a)},
-        {DNNL_ARG_WEIGHTS, device.memory(product.b, operands.b)},
-        {DNNL_ARG_DST, device.memory(product.y, operands.y)},
-        {DNNL_ARG_SCRATCHPAD, device.memory(desc.scratchpad_desc(), workspace)}};
-    if (operands.bias) {
-      arguments.emplace(DNNL_ARG_BIAS, device.memory(product.bias, operands.bias));
-    }
-    return device.kernel(dnnl::matmul(desc), std::move(arguments), context.threads,
-                         "matrix product of " + name);
-  });
+DType type_of(ProductWay way) {
+  return way == ProductWay::onednn_bf16 ? DType::bf16 : DType::f32;
+}
+
+template <class Product>
+ProductWishes wishes_of(const Context& context, const Product& p) {
+  const ProductWay way = product_way(context, p.arithmetic);
+  if (way == ProductWay::packed) {
+    return {.workspace = packed_product_workspace(context, matrices(p))};
+  }
+  return library_product_wishes(context, library(p, type_of(way)));
+}
+
+template <class Product>
+Kernel kernel_of(const Context& context, const Product& p, std::byte* workspace,
+                 const std::string& name) {
+  const ProductWay way = product_way(context, p.arithmetic);
+  if (way == ProductWay::packed) {
+    return packed_product(context, matrices(p), workspace);
+  }
+  return library_product(context, library(p, type_of(way)), workspace, name);
 }
 
 }  // namespace
 
-std::size_t product_workspace(const Context& context, const ProductShape& shape) {
-  use_threads(context.threads);
-  return onednn::call("matrix product", [&] {
-    std::size_t most = 0;
-    for (const onednn::Product& product : {forward_of(shape, true), forward_of(shape, false),
-                                           backward_weights_of(shape), backward_data_of(shape)}) {
-      const auto desc = onednn::product(context.device->engine(), product);
-      most = std::max(most, desc.scratchpad_desc().get_size());
-    }
-    return most;
-  });
+Arithmetic arithmetic_of(const Node& node) {
+  const bool low = node.attributes.has("compute") && node.attributes.text("compute") == "bf16";
+  return low ? Arithmetic::bf16 : Arithmetic::f32;
 }
 
-Kernel product_forward(const Context& context, const ProductForward& product, std::byte* workspace,
-                       const std::string& name) {
-  Kernel multiply = bind(context, forward_of(product.shape, product.b != nullptr),
-                         {product.x, product.w, product.b, product.y}, workspace, name);
-  if (product.activation == Activation::none) return multiply;
-  // oneDNN's own relu turns a NaN into 0, which would hide it from the loss.
-  return [multiply = std::move(multiply), y = product.y, threads = context.threads,
-          count = product.shape.rows * product.shape.outputs] {
-    multiply();
-    relu(threads, y, y, count);
-  };
+ProductWay product_way(const Context& context, Arithmetic arithmetic) {
+  if (arithmetic == Arithmetic::bf16 && context.low_products == LowProducts::onednn_bf16) {
+    return ProductWay::onednn_bf16;
+  }
+  return context.isa == Isa::avx512 ? ProductWay::packed : ProductWay::onednn_f32;
 }
 
-Kernel product_backward_weights(const Context& context, const ProductBackwardWeights& product,
-                                std::byte* workspace, const std::string& name) {
-  Kernel multiply = bind(context, backward_weights_of(product.shape),
-                         {product.dy, product.x, nullptr, product.dw}, workspace, name);
+ProductWishes product_wishes(const Context& context, const ProductForward& product) {
+  return wishes_of(context, product);
+}
+ProductWishes product_wishes(const Context& context, const ProductBackwardWeights& product) {
+  return wishes_of(context, product);
+}
+ProductWishes product_wishes(const Context& context, const ProductBackwardData& product) {
+  return wishes_of(context, product);
+}
+
+Kernel product_kernel(const Context& context, const ProductForward& product, std::byte* workspace,
+                      const std::string& name) {
+  return kernel_of(context, product, workspace, name);
+}
+
+Kernel product_kernel(const Context& context, const ProductBackwardWeights& product,
+                      std::byte* workspace, const std::string& name) {
+  Kernel multiply = kernel_of(context, product, workspace, name);
   if (!product.db) return multiply;
-  return [multiply = std::move(multiply), product] {
+  return [multiply = std::move(multiply), product, threads = context.threads] {
     multiply();
-    column_sums(product.dy, product.shape.rows, product.shape.outputs, product.db);
+    column_sums(threads, product.dy.data, product.dy.type, product.shape.rows,
+                product.shape.outputs, reinterpret_cast<float*>(product.db));
   };
 }
 
-Kernel product_backward_data(const Context& context, const ProductBackwardData& product,
-                             std::byte* workspace, const std::string& name) {
-  return bind(context, backward_data_of(product.shape),
-              {product.dy, product.w, nullptr, product.dx}, workspace, name);
+Kernel product_kernel(const Context& context, const ProductBackwardData& product,
+                      std::byte* workspace, const std::string& name) {
+  return kernel_of(context, product, workspace, name);
 }
 
 }  // namespace lockstep::engine::cpu

@@ -4,9 +4,14 @@
 namespace lockstep::engine::cpu {
 namespace {
 
-dnnl::memory::desc desc_of(const onednn::Device& device, const Value& value) {
-  if (value.layout.canonical()) return onednn::plain(value.shape.extents());
-  return device.find(value.layout, value.name);
+// The canonical side has the extents of the other one, whatever its rank: the weight of a 1x1
+// convolution is laid out as a matrix.
+dnnl::memory::desc desc_of(const onednn::Device& device, const Value& value, const Value& other) {
+  if (!value.layout.canonical()) return device.find(value.layout, value.name);
+  const auto extents = other.layout.canonical()
+                           ? value.shape.extents()
+                           : onednn::extents_of(device.find(other.layout, other.name));
+  return onednn::plain(extents, value.dtype);
 }
 
 }  // namespace
@@ -14,8 +19,9 @@ dnnl::memory::desc desc_of(const onednn::Device& device, const Value& value) {
 Family reorder_kernels(const Context& context) {
   auto bind = [context](const Binding& binding) -> Kernel {
     const onednn::Device& device = *context.device;
-    const auto from = device.memory(desc_of(device, binding.input(0)), binding.inputs[0]);
-    const auto to = device.memory(desc_of(device, binding.output(0)), binding.outputs[0]);
+    const Value &source = binding.input(0), &target = binding.output(0);
+    const auto from = device.memory(desc_of(device, source, target), binding.inputs[0]);
+    const auto to = device.memory(desc_of(device, target, source), binding.outputs[0]);
     const std::string& name = binding.node.name;
     const dnnl::reorder reorder =
         onednn::call("reorder " + name, [&] { return dnnl::reorder(from, to); });

@@ -1,3 +1,5 @@
+#include "engine/ops/linear.h"
+
 #include "engine/ops/ops.h"
 
 namespace lockstep::engine {
@@ -8,11 +10,21 @@ std::vector<OutputSpec> infer_forward(const Graph& graph, const Node& node) {
   const Shape& x = graph.value(node.inputs[0]).shape;
   const Shape& w = graph.value(node.inputs[1]).shape;
   require(x.rank() == 2 && w.rank() == 2, node, "input and weight are matrices");
-  require(x[1] == w[1], node, "the input's features differ from the weight's columns");
+  const bool in_out = weight_layout_of(node) == WeightLayout::in_out;
+  const std::int64_t inputs = w[in_out ? 0 : 1], outputs = w[in_out ? 1 : 0];
+  require(x[1] == inputs, node, "the input's features differ from the weight's inputs");
   if (node.inputs[2].valid()) {
-    require(graph.value(node.inputs[2]).shape == Shape{w[0]}, node, "one bias an output");
+    require(graph.value(node.inputs[2]).shape == Shape{outputs}, node, "one bias an output");
   }
-  return {{"out", {x[0], w[0]}}};
+  return {{"out", {x[0], outputs}}};
+}
+
+// What the backward ops take over from the forward one, and their own.
+Attributes with_layout(const Node& forward, Attributes attributes) {
+  if (forward.attributes.has("weight_layout")) {
+    attributes.set("weight_layout", forward.attributes.text("weight_layout"));
+  }
+  return attributes;
 }
 
 void gradient(GradientContext& context) {
@@ -22,21 +34,24 @@ void gradient(GradientContext& context) {
   }
   const bool bias = context.input(2).valid();
   if (context.wanted[1]) {
-    auto gradients = context.emit("linear_backward_weights", "backward_weights",
-                                  {context.input(0), dy}, {{"bias", std::int64_t{bias}}});
+    auto gradients =
+        context.emit("linear_backward_weights", "backward_weights", {context.input(0), dy},
+                     with_layout(context.node, {{"bias", std::int64_t{bias}}}));
     context.input_gradients[1] = gradients[0];
     if (bias) context.input_gradients[2] = gradients[1];
   }
   if (context.wanted[0]) {
     context.input_gradients[0] =
-        context.emit("linear_backward_data", "backward_data", {context.input(1), dy}, {})[0];
+        context.emit("linear_backward_data", "backward_data", {context.input(1), dy},
+                     with_layout(context.node, {}))[0];
   }
 }
 
 std::vector<OutputSpec> infer_backward_weights(const Graph& graph, const Node& node) {
   const Shape& x = graph.value(node.inputs.at(0)).shape;
   const Shape& dy = graph.value(node.inputs.at(1)).shape;
-  std::vector<OutputSpec> outputs{{"weight", {dy[1], x[1]}}};
+  const bool in_out = weight_layout_of(node) == WeightLayout::in_out;
+  std::vector<OutputSpec> outputs{{"weight", in_out ? Shape{x[1], dy[1]} : Shape{dy[1], x[1]}}};
   if (node.attributes.integer("bias")) outputs.push_back({"bias", {dy[1]}});
   return outputs;
 }
@@ -44,7 +59,7 @@ std::vector<OutputSpec> infer_backward_weights(const Graph& graph, const Node& n
 std::vector<OutputSpec> infer_backward_data(const Graph& graph, const Node& node) {
   const Shape& w = graph.value(node.inputs.at(0)).shape;
   const Shape& dy = graph.value(node.inputs.at(1)).shape;
-  return {{"input", {dy[0], w[1]}}};
+  return {{"input", {dy[0], w[weight_layout_of(node) == WeightLayout::in_out ? 0 : 1]}}};
 }
 
 // A product of (m x k) and (k x n), in any of the three passes, has 2*m*k*n operations.
@@ -58,6 +73,14 @@ Cost cost(const Graph& graph, const Node& node) {
 }
 
 }  // namespace
+
+WeightLayout weight_layout_of(const Node& node) {
+  if (!node.attributes.has("weight_layout")) return WeightLayout::out_in;
+  const std::string& text = node.attributes.text("weight_layout");
+  require(text == "out_in" || text == "in_out", node,
+          "weight_layout is \"" + text + "\"; it may be \"out_in\" or \"in_out\"");
+  return text == "in_out" ? WeightLayout::in_out : WeightLayout::out_in;
+}
 
 std::vector<OpDefinition> linear_ops() {
   return {{.name = "linear",

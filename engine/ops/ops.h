@@ -14,9 +14,9 @@ namespace lockstep::engine {
 // conv2d_backward_data(w, dy) height width stride pad -> dx
 std::vector<OpDefinition> convolution_ops();
 
-// linear(x [N,K], w [O,K], [b]) relu -> y [N,O]
-// linear_backward_weights(x, dy) bias -> dw, [db]
-// linear_backward_data(w, dy) -> dx
+// linear(x [N,K], w [O,K], [b]) relu weight_layout -> y [N,O]; see engine/ops/linear.h
+// linear_backward_weights(x, dy) bias weight_layout -> dw, [db]
+// linear_backward_data(w, dy) weight_layout -> dx
 std::vector<OpDefinition> linear_ops();
 
 // relu(x) -> y; relu_backward(y, dy) -> dx

@@ -51,7 +51,7 @@ class LayoutPass {
     ValueId& derived = derived_[name];
     if (!derived.valid()) {
       derived = graph_.add_value({.name = name,
-                                  .dtype = parameter.dtype,
+                                  .dtype = layout.dtype,
                                   .shape = parameter.shape,
                                   .role = Role::derived,
                                   .layout = layout,
@@ -94,7 +94,7 @@ ValueId newest(Graph& graph, const DerivedWeight& wanted) {
   }
   if (parameter.valid()) return parameter;
   return graph.add_value({.name = wanted.parameter,
-                          .dtype = wanted.dtype,
+                          .dtype = DType::f32,
                           .shape = wanted.shape,
                           .role = Role::parameter});
 }
@@ -127,6 +127,7 @@ Graph refreshed(Graph graph, const OpTable& ops, std::span<const DerivedWeight> 
                                 .phase = Phase::refresh})[0];
     Value& value = graph.value(fresh);
     value.name = name;
+    value.dtype = wanted.dtype;
     value.role = Role::derived;
     value.layout = wanted.layout;
     value.of = parameter;

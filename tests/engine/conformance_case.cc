@@ -108,6 +108,14 @@ Operand low(const Tensor& tensor) {
   return {rounded_to_bf16(tensor), DType::bf16};
 }
 
+std::vector<Storage> mixed_storage() {
+  return {{DType::f32, DType::f32, true},
+          {DType::f32, DType::bf16, true},
+          {DType::bf16, DType::f32, true},
+          {DType::bf16, DType::bf16, true},
+          {DType::bf16, DType::bf16, false}};
+}
+
 Tensor absolute(Tensor tensor) {
   for (double& v : tensor.values) v = std::abs(v);
   return tensor;

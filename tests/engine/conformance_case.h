@@ -50,10 +50,18 @@ std::vector<ConformanceCase> training_cases();
 // As bf16 holds it, and as an operand that is stored so.
 [[nodiscard]] reference::Tensor rounded_to_bf16(reference::Tensor tensor);
 [[nodiscard]] Operand low(const reference::Tensor& tensor);
+// How a layer's activations are stored, and whether it may compute in bf16.
+struct Storage {
+  DType x, y;
+  bool low_arithmetic;
+};
+// What a precision pass may make of a product, all but plain f32.
+[[nodiscard]] std::vector<Storage> mixed_storage();
+// The tensor, which bf16 holds exactly where it is to.
+[[nodiscard]] Operand stored(const reference::Tensor& tensor, DType type);
 // As a float holds it.
 [[nodiscard]] reference::Tensor rounded(reference::Tensor tensor);
 // Stored in f32, or in bf16 and rounded to it.
-[[nodiscard]] Operand stored(const reference::Tensor& tensor, DType type);
 [[nodiscard]] Operand state_operand(const StepState& state);
 [[nodiscard]] reference::Tensor absolute(reference::Tensor tensor);
 [[nodiscard]] reference::Tensor ones_like(const reference::Tensor& tensor);

@@ -19,6 +19,10 @@ std::vector<Convolution> convolutions() {
           {2, 6, 5, 17, 3, 5, 1, 2},
           {2, 5, 5, 3, 5, 1, 2, 0},
           {3, 4, 6, 2, 3, 2, 1, 0},
+          // 1x1 on some of the pixels, an even and an odd image
+          {2, 6, 8, 5, 33, 1, 2, 0},
+          {3, 7, 5, 17, 6, 1, 2, 0},
+          {1, 9, 10, 4, 3, 1, 3, 0},
           // few channels
           {3, 9, 33, 2, 6, 5, 1, 2},
           {2, 6, 17, 1, 6, 3, 1, 1},
@@ -88,10 +92,64 @@ void add_cases(const Convolution& c, std::vector<ConformanceCase>& cases) {
                                         no_bias, dy, {1}));
 }
 
+// Operands that bf16 holds exactly, so that all arithmetics have the same bounds.
+void add_stored_cases(const Convolution& c, const Storage& storage,
+                      std::vector<ConformanceCase>& cases) {
+  const auto x = rounded_to_bf16(random_tensor({c.n, c.h, c.w, c.inputs}, 1));
+  const Operand w{rounded_to_bf16(random_tensor({c.outputs, c.inputs, c.kernel, c.kernel}, 2)),
+                  DType::f32, Role::parameter};
+  const Operand b{random_tensor({c.outputs}, 3), DType::f32, Role::parameter};
+  Attributes window{{"stride", c.stride}, {"pad", c.pad}};
+  if (storage.low_arithmetic) window.set("compute", std::string("bf16"));
+  const std::string name =
+      fmt::format("{}_{}_{}{}", name_of(c), engine::name_of(storage.x), engine::name_of(storage.y),
+                  storage.low_arithmetic ? "_compute_bf16" : "");
+  NodeCase forward{.name = name,
+                   .op = "conv2d",
+                   .attributes = window,
+                   .inputs = {stored(x, storage.x), w, b},
+                   .stored_as = {storage.y}};
+  const auto dy =
+      rounded_to_bf16(random_tensor(evaluate(forward, {x, w.tensor, b.tensor})[0].shape, 4));
+  Attributes weights = window;
+  weights.set("kernel_h", c.kernel);
+  weights.set("kernel_w", c.kernel);
+  weights.set("bias", std::int64_t{1});
+  Attributes data = window;
+  data.set("height", c.h);
+  data.set("width", c.w);
+  cases.push_back(product_case(forward));
+  cases.push_back(product_gradient_case({.name = name,
+                                         .op = "conv2d_backward_weights",
+                                         .attributes = weights,
+                                         .inputs = {stored(x, storage.x), stored(dy, storage.y)}},
+                                        forward, dy, {1, 2}));
+  cases.push_back(product_gradient_case({.name = name,
+                                         .op = "conv2d_backward_data",
+                                         .attributes = data,
+                                         .inputs = {w, stored(dy, storage.y)},
+                                         .stored_as = {storage.x}},
+                                        forward, dy, {0}));
+}
+
+// By kind: general, strided, 1x1, 1x1 on some pixels, few channels; then a batch that is converted
+// in several pieces.
+void add_stored_cases(std::vector<ConformanceCase>& cases) {
+  for (const Convolution& c : std::initializer_list<Convolution>{{2, 5, 6, 16, 32, 3, 1, 1},
+                                                                 {3, 7, 5, 5, 17, 3, 2, 1},
+                                                                 {2, 4, 5, 7, 18, 1, 1, 0},
+                                                                 {2, 5, 6, 16, 9, 1, 2, 0},
+                                                                 {2, 9, 9, 1, 6, 5, 1, 2}}) {
+    for (const Storage& storage : mixed_storage()) add_stored_cases(c, storage, cases);
+  }
+  add_stored_cases({3, 34, 64, 1, 192, 2, 1, 0}, {DType::bf16, DType::bf16, true}, cases);
+}
+
 }  // namespace
 
 std::vector<ConformanceCase> convolution_cases() {
   std::vector<ConformanceCase> cases;
+  add_stored_cases(cases);
   for (const Convolution& convolution : convolutions()) add_cases(convolution, cases);
   return cases;
 }

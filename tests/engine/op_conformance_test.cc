@@ -1,5 +1,6 @@
 // Every op's kernel against the double-precision reference, and backward kernels against its
-// central differences: with and without hand-written AVX-512, on one thread and on two.
+// central differences: with and without hand-written AVX-512, with products in bf16, on one thread
+// and on two. ONEDNN_MAX_CPU_ISA=AVX2 in the environment leaves what such a machine runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@ namespace lockstep::engine::test {
 namespace {
 
 using cpu::Isa;
+using cpu::LowProducts;
 
 std::vector<ConformanceCase> all_cases() {
   std::vector<ConformanceCase> all;
@@ -32,10 +34,26 @@ std::vector<ConformanceCase> cases_of(std::string_view op) {
   return cases;
 }
 
-std::vector<Isa> isas() {
-  std::vector<Isa> all{Isa::portable};
-  if (cpu::best_isa() != Isa::portable) all.push_back(cpu::best_isa());
+// What a table may be made with.
+struct Level {
+  std::string name;
+  Isa isa;
+  LowProducts low_products;
+};
+
+// All that this machine, and ONEDNN_MAX_CPU_ISA, allow.
+std::vector<Level> levels() {
+  std::vector<Level> all{{"portable", Isa::portable, LowProducts::fp32}};
+  if (cpu::best_isa() == Isa::avx512) {
+    all.push_back({"avx512", Isa::avx512, LowProducts::fp32});
+    all.push_back({"bf16 products", Isa::avx512, LowProducts::onednn_bf16});
+  }
   return all;
+}
+
+// Whether the level differs from another one for the node.
+bool tells_apart(const Level& level, const NodeCase& node) {
+  return level.low_products == LowProducts::fp32 || node.attributes.has("compute");
 }
 
 // What storing a value of this size may round away.
@@ -66,9 +84,13 @@ void check(const NodeCase& node, const Outputs& outputs,
   }
 }
 
-// Ops whose kernels, or some of them, are oneDNN's, whose sums may depend on the number of threads.
-bool all_own(std::string_view op) {
-  return !op.starts_with("conv2d") && !op.starts_with("linear");
+// Not those whose kernels, or some of them, are oneDNN's, whose sums may depend on the number of
+// threads.
+bool all_own(const NodeCase& node, const Level& level) {
+  if (node.op.starts_with("linear")) {
+    return level.isa == Isa::avx512 && level.low_products == LowProducts::fp32;
+  }
+  return !node.op.starts_with("conv2d");
 }
 
 class OpConformance : public testing::TestWithParam<std::string> {};
@@ -78,18 +100,18 @@ TEST_P(OpConformance, AgreesWithTheReference) {
   ASSERT_FALSE(cases.empty()) << "no case covers op " << GetParam();
   for (const ConformanceCase& c : cases) {
     const std::vector<Expectation> expected = c.expect();
-    for (Isa isa : isas()) {
+    for (const Level& level : levels()) {
+      if (!tells_apart(level, c.node)) continue;
       std::vector<Outputs> by_threads;
       for (int threads : {1, 2}) {
-        SCOPED_TRACE(testing::Message()
-                     << c << ", " << threads << " threads, isa " << static_cast<int>(isa));
-        const KernelTable kernels = cpu::kernels(threads, isa);
+        SCOPED_TRACE(testing::Message() << c << ", " << threads << " threads, " << level.name);
+        const KernelTable kernels = cpu::kernels(threads, level.isa, level.low_products);
         by_threads.push_back(run_node(c.node, kernels));
         check(c.node, by_threads.back(), expected);
         check(c.node, run_node(c.node, kernels, InPlace::where_allowed), expected);
         if (HasFatalFailure()) return;
       }
-      if (all_own(c.node.op)) {
+      if (all_own(c.node, level)) {
         EXPECT_EQ(by_threads[0].bytes, by_threads[1].bytes)
             << c << ": the bits depend on the number of threads";
       }

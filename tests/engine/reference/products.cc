@@ -34,10 +34,14 @@ void conv2d(const Attributes& attributes, const Tensors& inputs, Tensors& output
 void linear(const Attributes& attributes, const Tensors& inputs, Tensors& outputs) {
   const Tensor &x = inputs[0], &w = inputs[1], &b = inputs[2];
   Tensor& y = outputs[0];
+  const bool in_out =
+      attributes.has("weight_layout") && attributes.text("weight_layout") == "in_out";
   for (std::int64_t n = 0; n < y.extent(0); ++n) {
     for (std::int64_t o = 0; o < y.extent(1); ++o) {
       double sum = b.absent() ? 0 : b[o];
-      for (std::int64_t k = 0; k < x.extent(1); ++k) sum += x.at(n, k) * w.at(o, k);
+      for (std::int64_t k = 0; k < x.extent(1); ++k) {
+        sum += x.at(n, k) * (in_out ? w.at(k, o) : w.at(o, k));
+      }
       y.at(n, o) = attributes.integer_or("relu", 0) ? std::max(0.0, sum) : sum;
     }
   }
