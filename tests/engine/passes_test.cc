@@ -164,7 +164,8 @@ TEST(Differentiate, AddsTheStreamsLaterGradientsInTheNormsOwnPass) {
   EXPECT_THAT(text, ::testing::Not(HasSubstr("gradient_sum")));
 }
 
-TEST(Differentiate, AddsTheTokensGradientToTheHeadsWhereBothShareTheTable) {
+// A table that both looks tokens up and gives their logits.
+Graph tied_training(MicroStep micro_step) {
   const ModelFunction tied = [](ModelBuilder& b, ValueId tokens) {
     Graph& graph = b.graph();
     const ValueId table =
@@ -179,12 +180,24 @@ TEST(Differentiate, AddsTheTokensGradientToTheHeadsWhereBothShareTheTable) {
     return emit(graph, ops(),
                 {.op = "linear", .name = "head", .inputs = {x, table, {}}, .outputs = {}})[0];
   };
-  const Graph graph =
-      build_training(tied, ops(), {.sample = {.context = 3}, .batch = 2}, MicroStep::whole).graph;
-  EXPECT_THAT(differentiate(graph, ops()).dump(),
+  return differentiate(
+      build_training(tied, ops(), {.sample = {.context = 3}, .batch = 2}, micro_step).graph, ops());
+}
+
+TEST(Differentiate, AddsTheTokensGradientToTheHeadsWhereBothShareTheTable) {
+  EXPECT_THAT(tied_training(MicroStep::whole).dump(),
               HasSubstr("embedding.backward_tokens: embedding_backward_tokens(tokens, "
                         "head.backward_data.input, head.backward_weights.weight) vocabulary=5 -> "
                         "wte.weight.grad f32[5x4] = head.backward_weights.weight\n"));
+}
+
+TEST(Differentiate, PutsAllPartsOfAGradientInTheBucket) {
+  const Graph graph = tied_training(MicroStep::whole);
+  for (const Node& node : graph.nodes()) {
+    if (node.name != "head.backward_weights") continue;
+    EXPECT_EQ(graph.value(node.outputs[0]).role, Role::gradient);
+    EXPECT_EQ(graph.value(graph.value(node.outputs[0]).of).name, "wte.weight");
+  }
 }
 
 TEST(Differentiate, AppendsWeightsBeforeDataFromTheLastLayerToTheFirst) {
@@ -274,6 +287,20 @@ TEST(Update, OnlyTheLastMicroStepUpdatesAndAllButTheFirstAccumulate) {
                 "fc2.weight.grad.sum f32[3x5] = fc2.weight.grad"));
   EXPECT_THAT(text(MicroStep::last),
               HasSubstr("fc2.weight.update: adamw(fc2.weight, fc2.weight.grad.sum,"));
+}
+
+TEST(Update, UpdatesATableThatIsUsedTwiceOnceAndFromTheWholeSum) {
+  for (MicroStep micro_step : {MicroStep::whole, MicroStep::last}) {
+    const std::string text = update(tied_training(micro_step), ops(), adamw(), micro_step).dump();
+    const std::string gradient =
+        micro_step == MicroStep::whole ? "wte.weight.grad" : "wte.weight.grad.sum";
+    const std::size_t first = text.find("adamw(wte.weight, " + gradient + ",");
+    ASSERT_NE(first, std::string::npos) << text;
+    EXPECT_EQ(text.find("adamw(wte.weight,", first + 1), std::string::npos);
+  }
+  EXPECT_THAT(
+      update(tied_training(MicroStep::last), ops(), adamw(), MicroStep::last).dump(),
+      HasSubstr("wte.weight.grad.accumulate: accumulate(wte.weight.grad, wte.weight.grad.micro)"));
 }
 
 TEST(Update, WithClippingWaitsForTheNormOfAllGradients) {
