@@ -334,6 +334,22 @@ TEST(Schedule, OrdersByPhase) {
   EXPECT_EQ(last, Phase::update);
 }
 
+TEST(Cost, OfAttentionIsThatOfQueriesAndTheKeysThatTheySee) {
+  Graph graph;
+  const ValueId qkv = graph.add_value({.name = "qkv", .shape = {2 * 5, 3 * 6}});
+  emit(graph, ops(),
+       {.op = "attention",
+        .name = "attention",
+        .inputs = {qkv, {}, {}},
+        .outputs = {},
+        .attributes = {{"heads", std::int64_t{2}},
+                       {"context", std::int64_t{5}},
+                       {"dropout", 0.0},
+                       {"stream", std::int64_t{0}}}});
+  // 15 pairs a head and sample, 3 columns, a multiplication and an addition, two products.
+  EXPECT_EQ(ops().find("attention").cost(graph, graph.node({0})).flops, 2 * 2 * 15 * 3 * 2 * 2);
+}
+
 TEST(Precision, RefusesDoublesFromALowPrecisionOp) {
   Graph graph = training(small_net());
   graph.value(graph.node({1}).outputs[0]).dtype = DType::f64;
