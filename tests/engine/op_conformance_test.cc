@@ -32,12 +32,6 @@ std::vector<ConformanceCase> cases_of(std::string_view op) {
   return cases;
 }
 
-std::vector<Isa> isas() {
-  std::vector<Isa> all{Isa::portable};
-  if (cpu::best_isa() != Isa::portable) all.push_back(cpu::best_isa());
-  return all;
-}
-
 // What storing a value of this size may round away.
 double storage_error(const NodeCase& node, std::size_t output, double value) {
   const bool low = output < node.stored_as.size() && node.stored_as[output] == DType::bf16;
