@@ -77,10 +77,10 @@ void pack_turned(Isa isa, const HeadShape& s, const HeadRows& rows, float* room,
   }
 }
 
-// The drop factors of one query for the keys of block j.
-void factors_of(const HeadDropout& dropout, const HeadShape& s, std::int64_t query, std::int64_t j,
-                float* factors) {
-  drop_factors(dropout.random, dropout.rule, dropout.first_group + query * s.blocks() + j, factors);
+// The group of random numbers of one query and the keys of block j.
+DropGroup drop_group(const HeadDropout& dropout, const HeadShape& s, std::int64_t query,
+                     std::int64_t j) {
+  return {dropout.random, dropout.rule, dropout.first_group + query * s.blocks() + j};
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ void attend(Isa isa, const HeadShape& s, const HeadForward& head, float* memory)
         if (head.dropout) {
           for (std::int64_t r = 0; r < kTileRows; ++r) {
             float factors[kBlock];
-            factors_of(*head.dropout, s, i * kBlock + row + r, j, factors);
+            drop_factors(isa, drop_group(*head.dropout, s, i * kBlock + row + r, j), factors);
             for (std::int64_t c = 0; c < kBlock; ++c) tile[r * kBlock + c] *= factors[c];
           }
         }
@@ -208,7 +208,7 @@ void attend_backward(Isa isa, const HeadShape& s, const HeadBackward& head, floa
         multiply(isa, product);
         for (std::int64_t r = 0; r < kTileRows; ++r) {
           float factors[kBlock];
-          if (head.dropout) factors_of(*head.dropout, s, query + r, j, factors);
+          if (head.dropout) drop_factors(isa, drop_group(*head.dropout, s, query + r, j), factors);
           gradient_row({.scores = score_tile + r * kBlock,
                         .gradients = gradient_tile + r * kBlock,
                         .factors = head.dropout ? factors : nullptr,

@@ -3,6 +3,8 @@
 // by the values' types; ops that work on whole rows read and write them through StoredFloats.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -21,7 +23,7 @@ template <class... Known, class F, class... Rest>
 Kernel with_element_types(const F& f, DType first, Rest... rest) {
   if (first == DType::bf16) return with_element_types<Known..., BFloat16>(f, rest...);
   if (first == DType::f32) return with_element_types<Known..., float>(f, rest...);
-  throw Error("an operand of an elementwise op is neither f32 nor bf16");
+  throw Error(fmt::format("expected an operand stored in f32 or bf16, found {}", name_of(first)));
 }
 
 void widen(const BFloat16* from, float* to, std::int64_t count);

@@ -11,18 +11,22 @@
 
 namespace lockstep::engine {
 
+inline constexpr int kPhiloxRounds = 10;
+inline constexpr std::uint32_t kPhiloxFactor0 = 0xD2511F53U, kPhiloxFactor1 = 0xCD9E8D57U;
+inline constexpr std::uint32_t kPhiloxKey0 = 0x9E3779B9U, kPhiloxKey1 = 0xBB67AE85U;
+
 // Four words of a counter's block.
 [[gnu::always_inline]] inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> c,
                                                                   std::uint32_t key0,
                                                                   std::uint32_t key1) {
 #pragma GCC unroll 10
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{0xD2511F53U} * c[0];
-    const std::uint64_t b = std::uint64_t{0xCD9E8D57U} * c[2];
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const std::uint64_t a = std::uint64_t{kPhiloxFactor0} * c[0];
+    const std::uint64_t b = std::uint64_t{kPhiloxFactor1} * c[2];
     c = {static_cast<std::uint32_t>(b >> 32) ^ c[1] ^ key0, static_cast<std::uint32_t>(b),
          static_cast<std::uint32_t>(a >> 32) ^ c[3] ^ key1, static_cast<std::uint32_t>(a)};
-    key0 += 0x9E3779B9U;
-    key1 += 0xBB67AE85U;
+    key0 += kPhiloxKey0;
+    key1 += kPhiloxKey1;
   }
   return c;
 }

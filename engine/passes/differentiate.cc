@@ -124,6 +124,11 @@ Graph differentiate(Graph graph, const OpTable& ops) {
     gradient.name = graph.value(parameter).name + ".grad";
     gradient.role = Role::gradient;
     gradient.of = parameter;
+    // A sum that was added to in place lies where its first part does: in the bucket.
+    for (ValueId part = gradient.alias_of; part.valid(); part = graph.value(part).alias_of) {
+      graph.value(part).role = Role::gradient;
+      graph.value(part).of = parameter;
+    }
   }
   if (!unused.empty()) {
     throw Error(fmt::format("the loss does not depend on {}: use or remove these parameters",

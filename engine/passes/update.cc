@@ -1,19 +1,31 @@
 #include <algorithm>
+#include <set>
 
 #include "engine/passes.h"
 
 namespace lockstep::engine {
 namespace {
 
-// In all but the first micro-step a gradient is new work added to what lies in the bucket already, right
-// after it was computed, so that its reduction can start as early as in the first.
+// Of each parameter: the value that no other gradient goes on from in place.
+std::vector<ValueId> complete_gradients(const Graph& graph) {
+  std::vector<ValueId> all = graph.values_of(Role::gradient);
+  std::set<ValueId> continued;
+  for (ValueId id : all) continued.insert(graph.value(id).alias_of);
+  std::erase_if(all, [&](ValueId id) { return continued.contains(id); });
+  return all;
+}
+
+// In all but the first micro-step a gradient is new work added to what lies in the bucket already,
+// right after it was computed, so that its reduction can start as early as in the first.
 void accumulate_gradients(Graph& graph, const OpTable& ops) {
   std::vector<Node> order = graph.nodes();
-  for (ValueId id : graph.values_of(Role::gradient)) {
+  for (ValueId id : complete_gradients(graph)) {
     const Value now = graph.value(id);
-    graph.value(id).role = Role::activation;
     graph.value(id).name = now.name + ".micro";
-    graph.value(id).of = {};
+    for (ValueId part = id; part.valid(); part = graph.value(part).alias_of) {
+      graph.value(part).role = Role::activation;
+      graph.value(part).of = {};
+    }
     const ValueId before = graph.add_value({.name = now.name,
                                             .dtype = now.dtype,
                                             .shape = now.shape,
@@ -35,15 +47,6 @@ void accumulate_gradients(Graph& graph, const OpTable& ops) {
   graph.set_nodes(std::move(order));
 }
 
-// The gradients to update from: those at the end of their alias chain.
-std::vector<ValueId> final_gradients(const Graph& graph) {
-  std::vector<ValueId> found;
-  for (ValueId id : graph.values_of(Role::gradient)) {
-    if (graph.value(id).producer.valid()) found.push_back(id);
-  }
-  return found;
-}
-
 Attributes attributes_of(const OptimizerOptions& options, const Shape& parameter) {
   const bool decays = options.decay_on == DecayOn::all || parameter.rank() >= 2;
   Attributes attributes{{"weight_decay", decays ? options.weight_decay : 0.0}};
@@ -61,7 +64,7 @@ Attributes attributes_of(const OptimizerOptions& options, const Shape& parameter
 void add_optimizer(Graph& graph, const OpTable& ops, const OptimizerOptions& options,
                    ValueId early) {
   const ValueId state = graph.result("state");
-  const std::vector<ValueId> gradients = final_gradients(graph);
+  const std::vector<ValueId> gradients = complete_gradients(graph);
   ValueId late;
   if (options.clip_norm) {
     late = emit(graph, ops,

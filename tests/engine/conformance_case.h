@@ -61,7 +61,7 @@ struct Storage {
 [[nodiscard]] Operand stored(const reference::Tensor& tensor, DType type);
 // As a float holds it.
 [[nodiscard]] reference::Tensor rounded(reference::Tensor tensor);
-// Stored in f32, or in bf16 and rounded to it.
+// The step state as an input.
 [[nodiscard]] Operand state_operand(const StepState& state);
 [[nodiscard]] reference::Tensor absolute(reference::Tensor tensor);
 [[nodiscard]] reference::Tensor ones_like(const reference::Tensor& tensor);

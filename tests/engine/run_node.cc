@@ -225,4 +225,10 @@ Outputs run_node(const NodeCase& node, const KernelTable& kernels, InPlace in_pl
   return outputs;
 }
 
+std::vector<cpu::Isa> isas() {
+  std::vector<cpu::Isa> all{cpu::Isa::portable};
+  if (cpu::best_isa() != cpu::Isa::portable) all.push_back(cpu::best_isa());
+  return all;
+}
+
 }  // namespace lockstep::engine::test

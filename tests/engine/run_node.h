@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/cpu/kernels.h"
 #include "engine/kernel.h"
 #include "engine/op.h"
 #include "tests/engine/reference/tensor.h"
@@ -43,5 +44,8 @@ struct Outputs {
 // nothing has written is NaN.
 [[nodiscard]] Outputs run_node(const NodeCase& node, const KernelTable& kernels,
                                InPlace in_place = InPlace::no);
+
+// Those of the CPU's own kernels that this machine can run.
+[[nodiscard]] std::vector<cpu::Isa> isas();
 
 }  // namespace lockstep::engine::test
