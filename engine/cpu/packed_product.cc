@@ -25,6 +25,8 @@ std::int64_t even_piece(std::int64_t count, std::int64_t most, std::int64_t step
   return pieces_of(pieces_of(count, pieces_of(count, most)), step) * step;
 }
 
+constexpr std::int64_t kMostAhead = 512;  // columns: a pass of them fits in the cache
+
 // How a product is cut.
 struct Blocks {
   std::int64_t passed, columns, rows;
@@ -80,13 +82,49 @@ class Part {
   }
 
  private:
+  // What the tiles of a group fetch while they multiply.
+  struct Ahead {
+    const std::byte* next = nullptr;
+    std::int64_t step = 0;  // bytes, for each k of a tile
+  };
+
+  // What is packed after this group, where it is in one piece; else nothing. Operands that are
+  // large for their products come at the memory's speed, and would else be waited for.
+  [[nodiscard]] Ahead after_group(Extent rows, std::int64_t row) const {
+    const Ahead nothing{reinterpret_cast<const std::byte*>(scratch_.strips), 0};
+    const std::byte* next;
+    std::int64_t bytes;
+    if (p_.a_stored == Stored::as_is) {  // the next group of a
+      const std::int64_t left = std::min(kGroupRows, rows.count - row - kGroupRows);
+      if (left <= 0 || passed_.count < p_.k || !p_.a.dense(p_.k)) return nothing;
+      next = p_.a.row(rows.begin + row + kGroupRows);
+      bytes = left * p_.k * static_cast<std::int64_t>(size_of(p_.a.type));
+    } else {  // this group's share of the next pass of the wider operand
+      const RowMatrix& wider = p_.m > p_.n ? p_.a : p_.b;
+      const std::int64_t width = std::max(p_.m, p_.n);
+      const std::int64_t first = passed_.begin + passed_.count;
+      const std::int64_t left = std::min(passed_.count, p_.k - first);
+      if (left <= 0 || width > kMostAhead || !wider.dense(width)) return nothing;
+      bytes = left * width * static_cast<std::int64_t>(size_of(wider.type)) /
+              pieces_of(rows.count, kGroupRows);
+      next = wider.row(first) + row / kGroupRows * bytes;
+    }
+    const std::int64_t tiles = pieces_of(columns_.count, kTileColumns) * kGroupStrips;
+    return {next, pieces_of(bytes, tiles * passed_.count)};
+  }
+
   void multiply_rows(Extent rows) {
     for (std::int64_t r = 0; r < rows.count; r += kGroupRows) {
       const Extent group{rows.begin + r, std::min(kGroupRows, rows.count - r)};
       pack_strips(p_, group, passed_, scratch_.strips);
+      Ahead ahead = after_group(rows, r);
       for (std::int64_t c = 0; c < columns_.count; c += kTileColumns) {
         for (std::int64_t s = 0; s < group.count; s += kTileRows) {
-          multiply_tile(p_, tile(group, s, c, rows.begin));
+          ProductTile t = tile(group, s, c, rows.begin);
+          t.ahead = ahead.next;
+          t.ahead_step = ahead.step;
+          ahead.next += ahead.step * passed_.count;
+          multiply_tile(p_, t);
         }
       }
     }

@@ -41,6 +41,9 @@ struct ProductTile {
   float* after = nullptr;         // where sums go; null in the last one, which writes y
   std::int64_t sums_stride = 0;
   std::int64_t y_row = 0, y_column = 0;
+  // What is read next, fetched meanwhile: `ahead_step` bytes for each k.
+  const std::byte* ahead = nullptr;
+  std::int64_t ahead_step = 0;
 };
 void multiply_tile(const MatrixProduct& product, const ProductTile& tile);
 

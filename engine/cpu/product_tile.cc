@@ -25,10 +25,13 @@ template <Stored Form, int Rows>
   constexpr std::int64_t kStep = Form == Stored::as_is ? 1 : kTileRows;
   const float* a = t.strip;
   const float* b = t.panel;
+  const char* ahead = reinterpret_cast<const char*>(t.ahead);
   for (std::int64_t k = t.passed; k > 0; --k) {
     // The panel comes from the second-level cache.
     _mm_prefetch(reinterpret_cast<const char*>(b + 16 * kTileColumns), _MM_HINT_T0);
     _mm_prefetch(reinterpret_cast<const char*>(b + 16 * kTileColumns + kLanes), _MM_HINT_T0);
+    _mm_prefetch(ahead, _MM_HINT_T1);
+    ahead += t.ahead_step;
     const __m512 low = _mm512_loadu_ps(b), high = _mm512_loadu_ps(b + kLanes);
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
@@ -77,6 +80,18 @@ template <class T, int Rows>
   }
 }
 
+// Lines of y are on their way while products are summed.
+template <int Rows>
+[[gnu::always_inline]] inline void prefetch_rows(const MatrixProduct& p, const ProductTile& t) {
+  const std::int64_t size = p.y.type == DType::bf16 ? 2 : 4;
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    const std::byte* row = p.y.row(t.y_row + r) + t.y_column * size;
+    __builtin_prefetch(row, 1);
+    if (t.columns > kLanes) __builtin_prefetch(row + kLanes * size, 1);
+  }
+}
+
 template <Stored Form, int Rows>
 void multiply(const MatrixProduct& p, const ProductTile& t) {
   const Columns columns{first_lanes(t.columns), first_lanes(t.columns - kLanes)};
@@ -91,6 +106,7 @@ void multiply(const MatrixProduct& p, const ProductTile& t) {
       sums[r][0] = sums[r][1] = _mm512_setzero_ps();
     }
   }
+  if (!t.after && !t.before) prefetch_rows<Rows>(p, t);
   add_products<Form, Rows>(t, sums);
   if (!t.after) {
     if (p.y.type == DType::bf16) return write<BFloat16, Rows>(p, t, columns, sums);

@@ -1,5 +1,5 @@
-// How fast one node of a linear layer or a convolution runs, next to the best large product of the
-// same run:
+// How fast one node of a linear layer or a convolution runs, next to a large product measured
+// beside it:
 //
 //   build/release/tests/bench/products [linear|pointwise|convolution]...
 //
@@ -147,34 +147,42 @@ Job convolution(const std::string& pass, const Convolution& c) {
   return {"conv2d_backward_weights", {{x}, {y}}, attributes};
 }
 
+// One line a layer; shares are those of a large product measured beside it, since the machine's
+// clock and what else it does change while this runs.
 class Table {
  public:
   explicit Table(const KernelTable& kernels) : kernels_(kernels) {
-    for (int i = 0; i < 3; ++i) {
-      ceiling_ = std::max(
-          ceiling_, rate_of(linear("forward", 2048, 768, 768, "out_in"), Stored::f32, kernels_));
-    }
-    fmt::print("ceiling (2048x768x768 in f32): {:.0f} GFLOP/s\n{:42} {:>22} {:>22} {:>22}\n",
-               ceiling_, "GFLOP/s f32, stored as bf16", "forward", "gradient of weights",
+    fmt::print("{:40} {:>7}  {:^23} {:^23} {:^23}\n",
+               "GFLOP/s (share of the large product):", "large", "forward", "gradient of weights",
                "gradient of data");
+    fmt::print("{:40} {:>7} {}\n", "", "f32",
+               "     f32   stored bf16   f32   stored bf16   f32   stored bf16");
   }
 
   template <class MakeJob>
   void row(const std::string& name, const MakeJob& job) {
-    fmt::print("{:42}", name);
+    const Job large = linear("forward", 1024, 768, 768, "out_in");
+    double ceiling = rate_of(large, Stored::f32, kernels_);
+    struct Rates {
+      double f32, bf16;
+    };
+    std::vector<Rates> passes;
     for (const char* pass : {"forward", "weights", "data"}) {
-      const double plain = rate_of(job(pass), Stored::f32, kernels_);
-      const double low = rate_of(job(pass), Stored::bf16, kernels_);
-      fmt::print("  {:4.0f} {:3.0f}%, {:4.0f} {:3.0f}%", plain, 100 * plain / ceiling_, low,
-                 100 * low / ceiling_);
-      std::fflush(stdout);
+      passes.push_back(
+          {rate_of(job(pass), Stored::f32, kernels_), rate_of(job(pass), Stored::bf16, kernels_)});
+      ceiling = std::max(ceiling, rate_of(large, Stored::f32, kernels_));
+    }
+    fmt::print("{:40} {:7.0f}", name, ceiling);
+    for (const Rates& r : passes) {
+      fmt::print("  {:4.0f} ({:3.0f}%) {:4.0f} ({:3.0f}%)", r.f32, 100 * r.f32 / ceiling, r.bf16,
+                 100 * r.bf16 / ceiling);
     }
     fmt::print("\n");
+    std::fflush(stdout);
   }
 
  private:
   const KernelTable& kernels_;
-  double ceiling_ = 0;
 };
 
 void linear_rows(Table& table) {

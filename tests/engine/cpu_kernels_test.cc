@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "engine/cpu/kernels.h"
 #include "engine/error.h"
@@ -60,6 +62,24 @@ TEST(Kernels, SmallConvolutionsHaveTheSameBitsOnAnyNumberOfThreads) {
         EXPECT_EQ(run_node(pass, cpu::kernels(threads)).bytes, one.bytes)
             << pass.op << " on " << threads << " threads";
       }
+    }
+  }
+}
+
+// Shared out by rows and by columns, in shares that are not equal.
+TEST(Kernels, PackedProductsHaveTheSameBitsOnAnyNumberOfThreads) {
+  if (cpu::best_isa() != Isa::avx512) GTEST_SKIP() << "SKIPPED: no AVX-512";
+  for (const auto& [rows, outputs] : {std::pair{250, 70}, std::pair{30, 333}}) {
+    const NodeCase product{
+        .name = "fc",
+        .op = "linear",
+        .inputs = {{random_tensor({rows, 600}, 1)},
+                   {random_tensor({outputs, 600}, 2), DType::f32, Role::parameter},
+                   {random_tensor({outputs}, 3), DType::f32, Role::parameter}}};
+    const Outputs one = run_node(product, cpu::kernels(1));
+    for (int threads : {2, 3, 7}) {
+      EXPECT_EQ(run_node(product, cpu::kernels(threads)).bytes, one.bytes)
+          << rows << " rows on " << threads << " threads";
     }
   }
 }
@@ -228,6 +248,27 @@ TEST(Kernels, ALayoutsTextIsTheSameFromEveryTable) {
   };
   EXPECT_THAT(text(), testing::HasSubstr("32x16x3x3"));
   EXPECT_EQ(text(), text());
+}
+
+TEST(Kernels, AProductInBf16ReadsADerivedWeightInBf16) {
+  if (cpu::best_isa() != Isa::avx512) GTEST_SKIP() << "SKIPPED: no AVX-512";
+  const OpTable ops = standard_ops();
+  Graph graph;
+  const ValueId x = graph.add_value({.name = "x", .shape = {4, 8}, .role = Role::input});
+  const ValueId w = graph.add_value({.name = "w", .shape = {16, 8}, .role = Role::parameter});
+  graph.set_result("y", emit(graph, ops,
+                             {.op = "linear",
+                              .name = "fc",
+                              .inputs = {x, w, {}},
+                              .outputs = {},
+                              .attributes = {{"compute", std::string("bf16")}}})[0]);
+  const KernelTable in_fp32 = cpu::kernels(1, Isa::avx512, cpu::LowProducts::fp32);
+  const KernelTable in_bf16 = cpu::kernels(1, Isa::avx512, cpu::LowProducts::onednn_bf16);
+  EXPECT_TRUE(derived_weights(layout(graph, ops, in_fp32)).empty());
+  const auto derived = derived_weights(layout(graph, ops, in_bf16));
+  ASSERT_EQ(derived.size(), 1U);
+  EXPECT_EQ(derived[0].dtype, DType::bf16);
+  EXPECT_EQ(derived[0].parameter, "w");
 }
 
 TEST(Denormals, AreZeroAfterFlush) {
