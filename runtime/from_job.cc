@@ -29,6 +29,10 @@ engine::ModelFunction model_of(const ModelSpec& spec) {
     case ModelKind::lenet:
       return engine::models::lenet(spec.classes);
     case ModelKind::resnet:
+      if (spec.stem == Stem::imagenet) {
+        return engine::models::imagenet_resnet(
+            {.depth = spec.depth, .width = spec.width, .classes = spec.classes});
+      }
       return engine::models::small_resnet(
           {.depth = spec.depth, .width = spec.width, .classes = spec.classes});
   }

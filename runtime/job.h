@@ -34,7 +34,7 @@ class LOCKSTEP_API JobError : public std::runtime_error {
 
 // Enumerators carry the names of the file; of the file's values only those that are built have one.
 enum class ModelKind : std::uint8_t { mlp, lenet, resnet };
-enum class Stem : std::uint8_t { small };
+enum class Stem : std::uint8_t { small, imagenet };
 enum class DataFormat : std::uint8_t { idx, synthetic };
 enum class TransformKind : std::uint8_t { flip, crop, normalise };
 enum class FlipDirection : std::uint8_t { horizontal };
@@ -62,9 +62,10 @@ enum class DeviceChoice : std::uint8_t { automatic, cpu };
 struct ModelSpec {
   ModelKind kind = ModelKind::mlp;           // required in the file
   std::vector<std::int64_t> hidden = {128};  // mlp: widths of the hidden layers; [] for none
-  std::int64_t depth = 8;                    // resnet, small stem: 6n+2, 8 to 56
   Stem stem = Stem::small;                   // resnet
-  std::int64_t width = 16;    // resnet: channels of the first stage; 16 for the small stem
+  // resnet. Small stem: 6n+2, 8 to 56, default 8; ImageNet's: 18, 34, 50, 101 or 152, default 50
+  std::int64_t depth = 8;
+  std::int64_t width = 16;    // resnet: channels of the first stage; default 64 for ImageNet's stem
   std::int64_t classes = 10;  // all; labels are 0 to classes-1
 };
 

@@ -18,8 +18,9 @@ std::unique_ptr<Source> open_source(const Job& job, Split split) {
   }
   SyntheticOptions options;
   options.samples = static_cast<std::size_t>(spec.samples);
-  options.shape =
-      job.model.kind == ModelKind::resnet ? ImageShape{32, 32, 3} : ImageShape{28, 28, 1};
+  options.shape = job.model.kind != ModelKind::resnet ? ImageShape{28, 28, 1}
+                  : job.model.stem == Stem::imagenet  ? ImageShape{224, 224, 3}
+                                                      : ImageShape{32, 32, 3};
   options.classes = job.model.classes;
   options.seed = job.seed;
   options.split = split;

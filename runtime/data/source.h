@@ -88,7 +88,8 @@ struct SyntheticOptions {
 [[nodiscard]] LOCKSTEP_API std::unique_ptr<Source> make_synthetic(const SyntheticOptions& options);
 
 // The source that a job's data.train or data.eval names. Synthetic images have the size that the
-// model is known for: 32x32x3 for resnet, 28x28x1 otherwise. Throws DataError.
+// model is known for: 224x224x3 for resnet with the ImageNet stem, 32x32x3 with the small one,
+// 28x28x1 otherwise. Throws DataError.
 [[nodiscard]] LOCKSTEP_API std::unique_ptr<Source> open_source(const Job& job, Split split);
 
 }  // namespace lockstep::runtime::data

@@ -82,7 +82,7 @@ data::Batch share_of(const RankSetup& setup, const RankContext& context, std::in
                      std::int64_t micro) {
   const data::BatchPlan plan = plan_of(setup, context.world);
   const data::ShareRange range = plan.share(0, context.rank, micro);
-  const std::int64_t pixels = setup.image.height * setup.image.width * setup.image.channels;
+  const std::int64_t pixels = setup.sample.height * setup.sample.width * setup.sample.channels;
   data::Batch batch;
   batch.capacity = plan.capacity();
   batch.count = range.count;
