@@ -198,6 +198,26 @@ TEST(Job, UnknownValueNamesTheNearest) {
               HasSubstr("device: expected one of auto, cpu, cuda, found 3"));
 }
 
+TEST(Job, TheStemDecidesDepthAndWidthWhereTheFileDoesNot) {
+  const auto model_of = [](const json& model) {
+    json job = json::parse(kSmall);
+    job["model"] = model;
+    const Job read = parse_job(job.dump(), "/jobs/small.json");
+    EXPECT_EQ(parse_job(to_json(read).dump(), "/jobs/small.json").model.width, read.model.width);
+    return read.model;
+  };
+  const ModelSpec large = model_of({{"kind", "resnet"}, {"stem", "imagenet"}});
+  EXPECT_EQ(large.depth, 50);
+  EXPECT_EQ(large.width, 64);
+  const ModelSpec narrow =
+      model_of({{"kind", "resnet"}, {"stem", "imagenet"}, {"depth", 101}, {"width", 8}});
+  EXPECT_EQ(narrow.depth, 101);
+  EXPECT_EQ(narrow.width, 8);
+  const ModelSpec small = model_of({{"kind", "resnet"}});
+  EXPECT_EQ(small.depth, 8);
+  EXPECT_EQ(small.width, 16);
+}
+
 TEST(Job, UnbuiltPartsAreRefusedByName) {
   EXPECT_EQ(refusal_with("/precision", "bf16"),
             "/jobs/small.json: precision: \"bf16\" is not built yet; this version has fp32");
