@@ -200,11 +200,11 @@ TEST(Job, UnknownValueNamesTheNearest) {
 
 TEST(Job, TheStemDecidesDepthAndWidthWhereTheFileDoesNot) {
   const auto model_of = [](const json& model) {
-    json job = json::parse(kSmall);
+    json job = small_job();
     job["model"] = model;
-    const Job read = parse_job(job.dump(), "/jobs/small.json");
-    EXPECT_EQ(parse_job(to_json(read).dump(), "/jobs/small.json").model.width, read.model.width);
-    return read.model;
+    const Job resolved = read(job);
+    EXPECT_EQ(read(to_json(resolved)).model.width, resolved.model.width);
+    return resolved.model;
   };
   const ModelSpec large = model_of({{"kind", "resnet"}, {"stem", "imagenet"}});
   EXPECT_EQ(large.depth, 50);
