@@ -203,8 +203,9 @@ ValueId ModelBuilder::add(const std::string& name, ValueId a, ValueId b) {
   return apply("add", name, {a, b}, {});
 }
 
-ValueId ModelBuilder::max_pool(const std::string& name, ValueId x, std::int64_t size) {
-  return apply("max_pool", name, {x}, {{"size", size}, {"stride", size}});
+ValueId ModelBuilder::max_pool(const std::string& name, ValueId x, MaxPool options) {
+  return apply("max_pool", name, {x},
+               {{"size", options.size}, {"stride", options.stride}, {"pad", options.pad}});
 }
 
 ValueId ModelBuilder::average_pool(const std::string& name, ValueId x) {

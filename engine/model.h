@@ -3,7 +3,7 @@
 //
 //     ModelFunction net = [](ModelBuilder& b, ValueId image) {
 //       ValueId x = b.convolution("conv1", image, {.channels = 6, .kernel = 5, .pad = 2});
-//       x = b.max_pool("pool1", b.relu("relu1", x), 2);
+//       x = b.max_pool("pool1", b.relu("relu1", x), {.size = 2, .stride = 2});
 //       return b.linear("fc", b.flatten("flatten", x), 10);
 //     };
 //     BuiltModel model = build_training(net, standard_ops(), {.sample = {28, 28, 1}, .batch = 64},
@@ -97,7 +97,10 @@ class LOCKSTEP_API ModelBuilder {
   ValueId batch_norm(const std::string& name, ValueId x);
   ValueId relu(const std::string& name, ValueId x);
   ValueId add(const std::string& name, ValueId a, ValueId b);
-  ValueId max_pool(const std::string& name, ValueId x, std::int64_t size);
+  struct MaxPool {
+    std::int64_t size = 2, stride = 2, pad = 0;  // pad: less than size; never the largest
+  };
+  ValueId max_pool(const std::string& name, ValueId x, MaxPool options);
   ValueId average_pool(const std::string& name, ValueId x);
   ValueId flatten(const std::string& name, ValueId x);
 

@@ -36,6 +36,10 @@ engine::ModelFunction model_of(const ModelSpec& spec, std::int64_t vocabulary) {
                                    .vocabulary = vocabulary,
                                    .dropout = spec.dropout});
     case ModelKind::resnet:
+      if (spec.stem == Stem::imagenet) {
+        return engine::models::imagenet_resnet(
+            {.depth = spec.depth, .width = spec.width, .classes = spec.classes});
+      }
       return engine::models::small_resnet(
           {.depth = spec.depth, .width = spec.width, .classes = spec.classes});
   }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "engine/models/models.h"
 #include "runtime/job_fields.h"
 #include "runtime/job_reader.h"
 #include "runtime/job_text.h"
@@ -57,13 +58,18 @@ void check_name(const JobPlace& place, const std::string& name) {
 }
 
 void check_model(const JobPlace& place, const ModelSpec& model) {
-  if (model.kind == ModelKind::resnet && (model.depth - 2) % 6 != 0) {
-    place.at("depth").expected("6n+2 for the small stem: 8, 14, 20, 26, 32, 38, 44, 50 or 56",
-                               json(model.depth));
-  }
   if (model.kind == ModelKind::gpt2 && model.token_width % model.heads != 0) {
     place.at("width").expected(fmt::format("a multiple of heads ({})", model.heads),
                                json(model.token_width));
+  }
+  if (model.kind != ModelKind::resnet) return;
+  const bool small = model.stem == Stem::small;
+  if (small && (model.depth > 56 || (model.depth - 2) % 6 != 0)) {
+    place.at("depth").expected("6n+2 for the small stem: 8, 14, 20, 26, 32, 38, 44, 50 or 56",
+                               json(model.depth));
+  }
+  if (!small && !engine::models::is_imagenet_depth(model.depth)) {
+    place.at("depth").expected("18, 34, 50, 101 or 152 for the ImageNet stem", json(model.depth));
   }
 }
 

@@ -34,7 +34,7 @@ class LOCKSTEP_API JobError : public std::runtime_error {
 
 // Enumerators carry the names of the file; of the file's values only those that are built have one.
 enum class ModelKind : std::uint8_t { mlp, lenet, resnet, gpt2 };
-enum class Stem : std::uint8_t { small };
+enum class Stem : std::uint8_t { small, imagenet };
 enum class DataFormat : std::uint8_t { idx, tokens, text, synthetic };
 enum class TextVocabulary : std::uint8_t { characters, bytes };
 enum class TransformKind : std::uint8_t { flip, crop, normalise };
@@ -63,14 +63,15 @@ enum class DeviceChoice : std::uint8_t { automatic, cpu };
 struct ModelSpec {
   ModelKind kind = ModelKind::mlp;           // required in the file
   std::vector<std::int64_t> hidden = {128};  // mlp: widths of the hidden layers; [] for none
-  std::int64_t depth = 8;                    // resnet, small stem: 6n+2, 8 to 56
   Stem stem = Stem::small;                   // resnet
-  std::int64_t width = 16;         // resnet: channels of the first stage; 16 for the small stem
-  std::int64_t classes = 10;       // image models; labels are 0 to classes-1
-  std::int64_t layers = 12;        // gpt2
-  std::int64_t heads = 12;         // gpt2; divides its width
-  std::int64_t token_width = 768;  // gpt2: key "width", features of a token
-  std::int64_t context = 1024;     // gpt2: tokens of a sample
+  // resnet. Small stem: 6n+2, 8 to 56, default 8; ImageNet's: 18, 34, 50, 101 or 152, default 50
+  std::int64_t depth = 8;
+  std::int64_t width = 16;    // resnet: channels of the first stage; default 64 for ImageNet's stem
+  std::int64_t classes = 10;  // image models; labels are 0 to classes-1
+  std::int64_t layers = 12;   // gpt2
+  std::int64_t heads = 12;    // gpt2; divides its width
+  std::int64_t token_width = 768;          // gpt2: key "width", features of a token
+  std::int64_t context = 1024;             // gpt2: tokens of a sample
   std::optional<std::int64_t> vocabulary;  // gpt2; default "auto": the training data's
   double dropout = 0;                      // gpt2: in [0, 1)
   std::optional<std::filesystem::path>

@@ -8,6 +8,7 @@
 //   optional<T>: or null automatic(Field, optional<T>&)   "auto" or a value object(Field, Spec&),
 //   object(Field, optional<Spec>&), objects(Field, vector<Spec>&) unbuilt(Field) a known key that
 //   must be null in this version
+//   defaults(fill)                   fill() sets the defaults that follow from what was read so far
 #pragma once
 
 #include <array>
@@ -70,7 +71,8 @@ inline constexpr std::array kModelKinds{Choice<ModelKind>{"mlp", ModelKind::mlp}
                                         Choice<ModelKind>{"dlrm"},
                                         Choice<ModelKind>{"yolov8"},
                                         Choice<ModelKind>{"plugin"}};
-inline constexpr std::array kStems{Choice<Stem>{"small", Stem::small}, Choice<Stem>{"imagenet"}};
+inline constexpr std::array kStems{Choice<Stem>{"small", Stem::small},
+                                   Choice<Stem>{"imagenet", Stem::imagenet}};
 inline constexpr std::array kDataFormats{Choice<DataFormat>{"idx", DataFormat::idx},
                                          Choice<DataFormat>{"cifar"},
                                          Choice<DataFormat>{"tokens", DataFormat::tokens},
@@ -133,9 +135,17 @@ void visit_fields(Visitor& v, ModelSpec& model) {
     v.value({"hidden", "widths of the hidden layers", between(1, kMostWidth)}, model.hidden);
   }
   if (model.kind == ModelKind::resnet) {
-    v.value({"depth", "layers: 6n+2 for the small stem", between(8, 56)}, model.depth);
     v.choice({"stem", "first layers: 3x3 for small images, or 7x7 and a pool"}, model.stem, kStems);
-    v.value({"width", "channels of the first stage", between(1, 4096)}, model.width);
+    v.defaults([&model] {
+      if (model.stem == Stem::imagenet) model.depth = 50, model.width = 64;
+    });
+    v.value(
+        {"depth", "layers: 6n+2 for the small stem, else 18, 34, 50, 101 or 152; default there 50",
+         between(8, 152)},
+        model.depth);
+    v.value({"width", "channels of the first stage; default with the ImageNet stem 64",
+             between(1, 4096)},
+            model.width);
   }
   if (model.kind == ModelKind::gpt2) {
     v.value({"layers", "transformer blocks", between(1, 4096)}, model.layers);

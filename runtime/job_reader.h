@@ -169,6 +169,11 @@ class ObjectReader {
 
   void unbuilt(const Field& field);
 
+  template <typename Fill>
+  void defaults(const Fill& fill) {
+    fill();
+  }
+
   // Throws JobError where the object has a key that no field asked for, or lacks a required one.
   void finish() const;
 

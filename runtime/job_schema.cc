@@ -110,6 +110,8 @@ class SchemaWriter {
     put(field, {{"type", "array"}, {"items", spec_schema<Spec>()}});
   }
   void unbuilt(const Field& field) { put(field, {{"type", "null"}}); }
+  template <typename Fill>
+  void defaults(const Fill&) {}
 
   json take() {
     json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", properties_}};

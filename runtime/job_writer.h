@@ -63,6 +63,8 @@ class ObjectWriter {
     put(field, std::move(list));
   }
   void unbuilt(const Field& field) { put(field, nullptr); }
+  template <typename Fill>
+  void defaults(const Fill&) {}
 
   [[nodiscard]] nlohmann::json take() { return std::move(object_); }
 

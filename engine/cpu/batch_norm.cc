@@ -1,5 +1,6 @@
 // Batch normalisation. Samples whose weight is not 1 are padding: they are left out of every sum
-// and have no gradient. Statistics are double; the rest is float.
+// and have no gradient. Statistics are double; the rest is float. Activations may be stored
+// in either type.
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +11,14 @@
 namespace lockstep::engine::cpu {
 namespace {
 
+struct Images {
+  std::int64_t count, pixels, channels;
+  // Tables of a value a channel are as long as loops over whole vectors read.
+  [[nodiscard]] std::int64_t table() const { return in_vectors(channels); }
+  [[nodiscard]] Pixels image(std::int64_t n) const {
+    return {n * pixels * channels, pixels, channels};
+  }
+};
 Images images_of(const Shape& x) {
   return {x[0], x[1] * x[2], x[3]};
 }
@@ -24,15 +33,15 @@ std::int64_t pieces_of(const Images& images) {
   return (images.count + each - 1) / each;
 }
 std::size_t partial_sums_bytes(const Images& images) {
-  return static_cast<std::size_t>(pieces_of(images) * 2 * images.channels) * sizeof(double);
+  return static_cast<std::size_t>(pieces_of(images) * 2 * images.table()) * sizeof(double);
 }
 
-Tables tables_in(std::byte* workspace, std::int64_t channels) {
+Tables tables_in(std::byte* workspace, const Images& images) {
   float* begin = reinterpret_cast<float*>(workspace);
-  return {begin, begin + channels, begin + 2 * channels};
+  return {begin, begin + images.table(), begin + 2 * images.table()};
 }
-std::size_t tables_bytes(std::int64_t channels) {
-  return static_cast<std::size_t>(3 * channels) * sizeof(float);
+std::size_t tables_bytes(const Images& images, std::int64_t tables) {
+  return static_cast<std::size_t>(tables * images.table()) * sizeof(float);
 }
 
 struct Moments {
@@ -52,94 +61,109 @@ struct ImageSums {
   double* out;      // [2 * channels]
 };
 
-// Sums add(image, sums) in fixed pieces, so that the bits do not depend on the number of threads.
+// Sums add(pixels, sums) in fixed pieces, so that the bits do not depend on the number of threads.
 template <class Add>
 void sum_images(int threads, const Images& images, const ImageSums& to, Add add) {
   const std::int64_t each = images_a_piece(images), pieces = pieces_of(images),
-                     words = 2 * images.channels;
+                     words = 2 * images.table(), channels = images.channels;
   for_pieces(threads, pieces, [&](std::int64_t piece) {
     double* sums = to.partial + piece * words;
     std::fill(sums, sums + words, 0.0);
     for (std::int64_t n = piece * each; n < std::min(images.count, (piece + 1) * each); ++n) {
-      if (to.weights[n] == 1.0F) add(n, sums);
+      if (to.weights[n] == 1.0F) add(images.image(n), Sums{sums, sums + images.table()});
     }
   });
-  std::fill(to.out, to.out + words, 0.0);
-  for (std::int64_t i = 0; i < pieces * words; ++i) to.out[i % words] += to.partial[i];
+  std::fill(to.out, to.out + 2 * channels, 0.0);
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    const double* sums = to.partial + piece * words;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      to.out[c] += sums[c];
+      to.out[channels + c] += sums[images.table() + c];
+    }
+  }
 }
 
 Kernel bind_statistics(const Context& context, const Binding& b) {
-  return [context, s = images_of(b.input(0).shape), x = b.in<float>(0), weights = b.in<float>(1),
-          out = b.out<double>(0), partial = reinterpret_cast<double*>(b.workspace)] {
-    sum_images(context.threads, s, {weights, partial, out},
-               [&](std::int64_t n, double* sums) { add_squares(x + n * s.elements(), s, sums); });
-    const auto samples = std::count(weights, weights + s.count, 1.0F);
-    out[2 * s.channels] = static_cast<double>(samples * s.pixels);
-  };
+  return
+      [context, s = images_of(b.input(0).shape), x = stored_input(b, 0), weights = b.in<float>(1),
+       out = b.out<double>(0), partial = reinterpret_cast<double*>(b.workspace)] {
+        sum_images(context.threads, s, {weights, partial, out},
+                   [&](const Pixels& pixels, const Sums& sums) { add_squares(x, pixels, sums); });
+        const auto samples = std::count(weights, weights + s.count, 1.0F);
+        out[2 * s.channels] = static_cast<double>(samples * s.pixels);
+      };
 }
 
-void normalise(const Context& context, const Normalisation& n, const Tables& tables) {
-  for_pieces(context.threads, n.images.count,
-             [&](std::int64_t i) { normalise_image(n, tables, i * n.images.elements()); });
+bool has_relu(const Binding& b) {
+  return b.node.attributes.integer_or("relu", 0) != 0;
 }
 
 Normalisation normalisation_of(const Binding& b, std::size_t residual) {
-  return {.images = images_of(b.input(0).shape),
-          .x = b.in<float>(0),
-          .residual = b.in<float>(residual),
-          .y = b.out<float>(0),
-          .relu = b.node.attributes.integer_or("relu", 0) != 0};
+  return {.x = stored_input(b, 0),
+          .residual = stored_input(b, residual),
+          .y = stored_output(b, 0),
+          .relu = has_relu(b)};
+}
+
+void normalise_all(int threads, const Images& images, const Normalisation& n,
+                   const Tables& tables) {
+  for_pieces(threads, images.count, [&](std::int64_t i) { normalise(n, tables, images.image(i)); });
 }
 
 Kernel bind_forward(const Context& context, const Binding& b) {
-  const Normalisation n = normalisation_of(b, 4);
-  return [context, n, statistics = b.in<double>(1), gamma = b.in<float>(2), beta = b.in<float>(3),
-          tables = tables_in(b.workspace, n.images.channels),
+  const Images s = images_of(b.input(0).shape);
+  return [context, s, n = normalisation_of(b, 4), statistics = b.in<double>(1),
+          gamma = b.in<float>(2), beta = b.in<float>(3), tables = tables_in(b.workspace, s),
           epsilon = b.node.attributes.real("epsilon")] {
-    for (std::int64_t c = 0; c < n.images.channels; ++c) {
-      const Moments m = moments_of(statistics, n.images.channels, c);
+    for (std::int64_t c = 0; c < s.channels; ++c) {
+      const Moments m = moments_of(statistics, s.channels, c);
       tables.mean[c] = static_cast<float>(m.mean);
       tables.scale[c] =
           static_cast<float>(static_cast<double>(gamma[c]) / std::sqrt(m.variance + epsilon));
       tables.shift[c] = beta[c];
     }
-    normalise(context, n, tables);
+    normalise_all(context.threads, s, n, tables);
   };
 }
 
 Kernel bind_inference(const Context& context, const Binding& b) {
-  const Normalisation n = normalisation_of(b, 5);
-  return [context, n, gamma = b.in<float>(1), beta = b.in<float>(2), mean = b.in<float>(3),
-          variance = b.in<float>(4), tables = tables_in(b.workspace, n.images.channels),
+  const Images s = images_of(b.input(0).shape);
+  return [context, s, n = normalisation_of(b, 5), gamma = b.in<float>(1), beta = b.in<float>(2),
+          mean = b.in<float>(3), variance = b.in<float>(4), tables = tables_in(b.workspace, s),
           epsilon = b.node.attributes.real("epsilon")] {
-    for (std::int64_t c = 0; c < n.images.channels; ++c) {
+    for (std::int64_t c = 0; c < s.channels; ++c) {
       tables.mean[c] = mean[c];
       tables.scale[c] = static_cast<float>(static_cast<double>(gamma[c]) /
                                            std::sqrt(static_cast<double>(variance[c]) + epsilon));
       tables.shift[c] = beta[c];
     }
-    normalise(context, n, tables);
+    normalise_all(context.threads, s, n, tables);
   };
+}
+
+// The output, of which the backward pass needs the sign where there is a relu, and else nothing.
+StoredInput output_of(const Binding& b, std::size_t i) {
+  return has_relu(b) ? stored_input(b, i) : StoredInput{};
 }
 
 Kernel bind_backward_statistics(const Context& context, const Binding& b) {
   const Images s = images_of(b.input(0).shape);
-  double* partial = reinterpret_cast<double*>(b.workspace);
-  const Tables tables = tables_in(b.workspace + partial_sums_bytes(s), s.channels);
-  return [context, s, partial, tables, x = b.in<float>(0), statistics = b.in<double>(1),
-          dy = b.in<float>(2), y = b.in<float>(3), weights = b.in<float>(4), out = b.out<double>(0),
-          epsilon = b.node.attributes.real("epsilon"),
-          relu = b.node.attributes.integer_or("relu", 0) != 0] {
+  const Tables tables = tables_in(b.workspace + partial_sums_bytes(s), s);
+  const BackwardSums k{.x = stored_input(b, 0),
+                       .dy = stored_input(b, 2),
+                       .y = output_of(b, 3),
+                       .mean = tables.mean,
+                       .inverse = tables.scale};
+  return [context, s, k, tables, partial = reinterpret_cast<double*>(b.workspace),
+          statistics = b.in<double>(1), weights = b.in<float>(4), out = b.out<double>(0),
+          epsilon = b.node.attributes.real("epsilon")] {
     for (std::int64_t c = 0; c < s.channels; ++c) {
       const Moments m = moments_of(statistics, s.channels, c);
       tables.mean[c] = static_cast<float>(m.mean);
       tables.scale[c] = static_cast<float>(1.0 / std::sqrt(m.variance + epsilon));
     }
-    const BackwardSums k{s, tables.mean, tables.scale, relu};
-    sum_images(context.threads, s, {weights, partial, out}, [&](std::int64_t n, double* sums) {
-      const std::int64_t at = n * s.elements();
-      add_gradients(k, {x + at, dy + at, y + at}, sums);
-    });
+    sum_images(context.threads, s, {weights, partial, out},
+               [&](const Pixels& pixels, const Sums& sums) { add_gradients(k, pixels, sums); });
   };
 }
 
@@ -153,34 +177,39 @@ Kernel bind_parameter_gradients(const Binding& b) {
   };
 }
 
+void clear(const StoredOutput& output, const Pixels& pixels) {
+  if (!output.present()) return;
+  const std::int64_t size = output.low ? sizeof(BFloat16) : sizeof(float);
+  std::fill_n(output.data + pixels.first * size, pixels.count * pixels.channels * size,
+              std::byte{0});
+}
+
 Kernel bind_backward(const Context& context, const Binding& b) {
-  const BackwardImages k{.images = images_of(b.input(0).shape),
-                         .x = b.in<float>(0),
-                         .dy = b.in<float>(4),
-                         .y = b.in<float>(5),
-                         .dx = b.out<float>(0),
-                         .dresidual = b.outputs.size() > 1 ? b.out<float>(1) : nullptr,
-                         .relu = b.node.attributes.integer_or("relu", 0) != 0};
-  const std::int64_t channels = k.images.channels;
+  const Images s = images_of(b.input(0).shape);
+  const BackwardImages k{.x = stored_input(b, 0),
+                         .dy = stored_input(b, 4),
+                         .y = output_of(b, 5),
+                         .dx = stored_output(b, 0),
+                         .dresidual = stored_output(b, 1)};
   float* begin = reinterpret_cast<float*>(b.workspace);
-  const BackwardTables tables{begin, begin + channels, begin + 2 * channels, begin + 3 * channels};
-  return [context, k, channels, tables, statistics = b.in<double>(1), gamma = b.in<float>(2),
+  const BackwardTables tables{begin, begin + s.table(), begin + 2 * s.table(),
+                              begin + 3 * s.table()};
+  return [context, s, k, tables, statistics = b.in<double>(1), gamma = b.in<float>(2),
           sums = b.in<double>(3), weights = b.in<float>(6),
           epsilon = b.node.attributes.real("epsilon")] {
-    const double count = std::max(1.0, statistics[2 * channels]);
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const Moments m = moments_of(statistics, channels, c);
+    const double count = std::max(1.0, statistics[2 * s.channels]);
+    for (std::int64_t c = 0; c < s.channels; ++c) {
+      const Moments m = moments_of(statistics, s.channels, c);
       const double inverse = 1.0 / std::sqrt(m.variance + epsilon);
       tables.mean[c] = static_cast<float>(m.mean);
       tables.scale[c] = static_cast<float>(static_cast<double>(gamma[c]) * inverse);
       tables.mean_dy[c] = static_cast<float>(sums[c] / count);
-      tables.slope[c] = static_cast<float>(sums[channels + c] / count * inverse);
+      tables.slope[c] = static_cast<float>(sums[s.channels + c] / count * inverse);
     }
-    for_pieces(context.threads, k.images.count, [&](std::int64_t n) {
-      const std::int64_t elements = k.images.elements(), at = n * elements;
-      if (weights[n] == 1.0F) return backward_image(k, tables, at);
-      std::fill(k.dx + at, k.dx + at + elements, 0.0F);
-      if (k.dresidual) std::fill(k.dresidual + at, k.dresidual + at + elements, 0.0F);
+    for_pieces(context.threads, s.count, [&](std::int64_t n) {
+      if (weights[n] == 1.0F) return backward(k, tables, s.image(n));
+      clear(k.dx, s.image(n));
+      clear(k.dresidual, s.image(n));
     });
   };
 }
@@ -217,9 +246,9 @@ Family batch_norm_kernels(const Context& context) {
       return OperandWishes{.workspace = bytes(images_of(graph.value(node.inputs[0]).shape))};
     };
   };
-  auto tables = [](const Images& s) { return tables_bytes(s.channels); };
-  auto both = [](const Images& s) { return partial_sums_bytes(s) + tables_bytes(s.channels); };
-  auto backward = [](const Images& s) { return tables_bytes(2 * s.channels); };
+  auto tables = [](const Images& s) { return tables_bytes(s, 3); };
+  auto both = [](const Images& s) { return partial_sums_bytes(s) + tables_bytes(s, 3); };
+  auto four = [](const Images& s) { return tables_bytes(s, 4); };
   return {{.op = "batch_norm_statistics",
            .bind = with(bind_statistics),
            .wishes = needs(partial_sums_bytes)},
@@ -228,7 +257,7 @@ Family batch_norm_kernels(const Context& context) {
            .bind = with(bind_backward_statistics),
            .wishes = needs(both)},
           {.op = "batch_norm_parameter_gradients", .bind = bind_parameter_gradients},
-          {.op = "batch_norm_backward", .bind = with(bind_backward), .wishes = needs(backward)},
+          {.op = "batch_norm_backward", .bind = with(bind_backward), .wishes = needs(four)},
           {.op = "batch_norm_inference", .bind = with(bind_inference), .wishes = needs(tables)},
           {.op = "running_statistics", .bind = bind_running}};
 }

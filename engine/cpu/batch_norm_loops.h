@@ -1,17 +1,28 @@
-// The loops of batch normalisation over one image. Channels are innermost.
+// The loops of batch normalisation over some pixels of an image. Channels are innermost. Each reads
+// and writes its operands row by row, as they lie: what it costs is their bytes.
+//
+// Tables of a value a channel are padded to whole vectors (in_vectors); `first` is the index of the
+// first element.
 #pragma once
 
 #include <cstdint>
 
+#include "engine/cpu/stored.h"
+
 namespace lockstep::engine::cpu {
 
-struct Images {
-  std::int64_t count, pixels, channels;
-  [[nodiscard]] std::int64_t elements() const { return pixels * channels; }
+struct Pixels {
+  std::int64_t first, count, channels;
 };
 
-// Adds the image at `x` to `sums`: a sum a channel, then a sum of squares a channel.
-void add_squares(const float* x, const Images& images, double* sums);
+// Two sums a channel.
+struct Sums {
+  double* first;
+  double* second;
+};
+
+// Adds x to `sums`, and its squares.
+void add_squares(const StoredInput& x, const Pixels& pixels, const Sums& sums);
 
 // What a channel's normalisation needs: y = (x - mean) * scale + shift.
 struct Tables {
@@ -21,32 +32,24 @@ struct Tables {
 };
 
 struct Normalisation {
-  Images images;
-  const float* x;
-  const float* residual;  // may be absent
-  float* y;
+  StoredInput x;
+  StoredInput residual;  // may be absent
+  StoredOutput y;
   bool relu;
 };
 
-// The image that begins `at` elements from the first.
-void normalise_image(const Normalisation& normalisation, const Tables& tables, std::int64_t at);
+void normalise(const Normalisation& normalisation, const Tables& tables, const Pixels& pixels);
 
 struct BackwardSums {
-  Images images;
+  StoredInput x;
+  StoredInput dy;
+  StoredInput y;  // absent without relu
   const float* mean;
   const float* inverse;  // 1 / standard deviation
-  bool relu;
-};
-
-// One image's pixels.
-struct BackwardPixels {
-  const float* x;
-  const float* dy;
-  const float* y;
 };
 
 // Adds to `sums`: dy behind the relu, then that times the normalised x.
-void add_gradients(const BackwardSums& k, const BackwardPixels& pixels, double* sums);
+void add_gradients(const BackwardSums& k, const Pixels& pixels, const Sums& sums);
 
 // dx = scale * (dy - mean_dy - (x - mean) * slope), where slope is the mean of dy times normalised
 // x, over the standard deviation.
@@ -58,16 +61,13 @@ struct BackwardTables {
 };
 
 struct BackwardImages {
-  Images images;
-  const float* x;
-  const float* dy;
-  const float* y;
-  float* dx;
-  float* dresidual;  // may be absent
-  bool relu;
+  StoredInput x;
+  StoredInput dy;
+  StoredInput y;  // absent without relu
+  StoredOutput dx;
+  StoredOutput dresidual;  // may be absent
 };
 
-// The image that begins `at` elements from the first.
-void backward_image(const BackwardImages& k, const BackwardTables& tables, std::int64_t at);
+void backward(const BackwardImages& k, const BackwardTables& tables, const Pixels& pixels);
 
 }  // namespace lockstep::engine::cpu

@@ -1,6 +1,6 @@
-// Max pooling over windows that do not overlap, with relu where asked for; average pooling over
-// whole images. The first of equal elements of a window wins, in row-major order; NaN wins over
-// all.
+// Max pooling, with relu where asked for; average pooling over whole images. The first of equal
+// elements of a window wins, in row-major order; NaN wins over all. Windows in f32 that neither
+// overlap nor hang over the edge, as small networks have them, have loops of their own.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +9,7 @@
 #include "engine/cpu/multiversion.h"
 #include "engine/cpu/pool_rows.h"
 #include "engine/cpu/pool_shape.h"
+#include "engine/cpu/pool_windows.h"
 #include "engine/cpu/threads.h"
 
 namespace lockstep::engine::cpu {
@@ -17,9 +18,8 @@ namespace {
 // One row of windows of one image. Channels, where not 0, are those of the shape, known when this
 // is compiled: loops over a few channels are then unrolled.
 template <std::int64_t Channels>
-[[gnu::always_inline]] inline void pool_windows(const PoolShape& s, const float* __restrict x,
-                                                float* __restrict y,
-                                                std::uint8_t* __restrict index) {
+[[gnu::always_inline]] inline void pool_few(const PoolShape& s, const float* __restrict x,
+                                            float* __restrict y, std::uint8_t* __restrict index) {
   const std::int64_t channels = Channels > 0 ? Channels : s.channels;
   const float floor = s.relu ? 0.0F : -std::numeric_limits<float>::infinity();
   const std::uint8_t none = s.relu ? kReluGaveZero : std::uint8_t{0};
@@ -44,15 +44,15 @@ template <std::int64_t Channels>
 
 LOCKSTEP_MULTIVERSION void max_pool_row(const PoolShape& s, const float* x, float* y,
                                         std::uint8_t* index) {
-  if (s.channels == 6) return pool_windows<6>(s, x, y, index);
-  if (s.channels == 16) return pool_windows<16>(s, x, y, index);
-  pool_windows<0>(s, x, y, index);
+  if (s.channels == 6) return pool_few<6>(s, x, y, index);
+  if (s.channels == 16) return pool_few<16>(s, x, y, index);
+  pool_few<0>(s, x, y, index);
 }
 
 template <std::int64_t Channels>
-[[gnu::always_inline]] inline void spread_windows(const PoolShape& s, const float* __restrict dy,
-                                                  const std::uint8_t* __restrict index,
-                                                  float* __restrict dx) {
+[[gnu::always_inline]] inline void spread_few(const PoolShape& s, const float* __restrict dy,
+                                              const std::uint8_t* __restrict index,
+                                              float* __restrict dx) {
   const std::int64_t channels = Channels > 0 ? Channels : s.channels;
   for (std::int64_t window = 0; window < s.out_width; ++window) {
     const float* gradient = dy + window * channels;
@@ -73,13 +73,25 @@ LOCKSTEP_MULTIVERSION void max_pool_backward_row(const PoolShape& s, const float
                                                  std::int64_t rows) {
   const bool covered = s.out_width * s.size == s.width && rows == s.size;
   if (!covered) std::fill(dx, dx + rows * s.width * s.channels, 0.0F);
-  if (s.channels == 6) return spread_windows<6>(s, dy, index, dx);
-  if (s.channels == 16) return spread_windows<16>(s, dy, index, dx);
-  spread_windows<0>(s, dy, index, dx);
+  if (s.channels == 6) return spread_few<6>(s, dy, index, dx);
+  if (s.channels == 16) return spread_few<16>(s, dy, index, dx);
+  spread_few<0>(s, dy, index, dx);
+}
+
+bool apart(const PoolShape& s) {
+  return s.pad == 0 && s.stride >= s.size;
 }
 
 Kernel bind_max_pool(const Context& context, const Binding& b) {
   const PoolShape s = pool_shape(b.input(0).shape, b.output(0).shape, b.node.attributes);
+  const WindowPool any{s, stored_input(b, 0), stored_output(b, 0), b.out<std::uint8_t>(1)};
+  if (!apart(s) || any.x.low || any.y.low) {
+    return [context, any] {
+      for_pieces(context.threads, any.shape.images * any.shape.out_height, [&](std::int64_t i) {
+        pool_windows(any, {i / any.shape.out_height, i % any.shape.out_height});
+      });
+    };
+  }
   const PoolRow hand_written = pool_row(context.isa, s);
   const PoolRow row_of = hand_written ? hand_written : max_pool_row;
   return [context, s, row_of, x = b.in<float>(0), y = b.out<float>(0),
@@ -94,6 +106,14 @@ Kernel bind_max_pool(const Context& context, const Binding& b) {
 
 Kernel bind_max_pool_backward(const Context& context, const Binding& b) {
   const PoolShape s = pool_shape(b.output(0).shape, b.input(0).shape, b.node.attributes);
+  const WindowPoolBackward any{s, stored_input(b, 0), b.in<std::uint8_t>(1), stored_output(b, 0)};
+  if (!apart(s) || any.dy.low || any.dx.low) {
+    return [context, any] {
+      for_pieces(context.threads, any.shape.images * any.shape.height, [&](std::int64_t i) {
+        pool_windows_backward(any, {i / any.shape.height, i % any.shape.height});
+      });
+    };
+  }
   const PoolBackwardRow row_of = pool_backward_row(context.isa, s);
   return [context, s, row_of, dy = b.in<float>(0), index = b.in<std::uint8_t>(1),
           dx = b.out<float>(0)] {
@@ -111,41 +131,47 @@ Kernel bind_max_pool_backward(const Context& context, const Binding& b) {
   };
 }
 
-LOCKSTEP_MULTIVERSION void average_image(const float* x, float* y, std::int64_t pixels,
-                                         std::int64_t channels) {
-  std::copy(x, x + channels, y);
-  for (std::int64_t p = 1; p < pixels; ++p) {
-    for (std::int64_t c = 0; c < channels; ++c) y[c] += x[p * channels + c];
+// A value a channel and all pixels of an image.
+struct Average {
+  std::int64_t pixels, channels;
+  StoredInput from;
+  StoredOutput to;
+};
+
+LOCKSTEP_MULTIVERSION void average_image(const Average& image_average, std::int64_t image) {
+  const Average k = image_average;
+  const float scale = 1.0F / static_cast<float>(k.pixels);
+  for_vectors(
+      k.channels, [&](std::int64_t c, std::int64_t count) __attribute__((always_inline)) {
+        Floats sum{};
+        for (std::int64_t p = 0; p < k.pixels; ++p) {
+          Floats x;
+          load<Storage::mixed>(k.from, (image * k.pixels + p) * k.channels + c, count, x);
+          sum += x;
+        }
+        save<Storage::mixed>(sum * scale, count, k.to, image * k.channels + c);
+      });
+}
+
+LOCKSTEP_MULTIVERSION void spread_image(const Average& image_average, std::int64_t image) {
+  const Average k = image_average;
+  const float scale = 1.0F / static_cast<float>(k.pixels);
+  for (std::int64_t p = 0; p < k.pixels; ++p) {
+    for_vectors(
+        k.channels, [&](std::int64_t c, std::int64_t count) __attribute__((always_inline)) {
+          Floats dy;
+          load<Storage::mixed>(k.from, image * k.channels + c, count, dy);
+          save<Storage::mixed>(dy * scale, count, k.to, (image * k.pixels + p) * k.channels + c);
+        });
   }
-  const float scale = 1.0F / static_cast<float>(pixels);
-  for (std::int64_t c = 0; c < channels; ++c) y[c] *= scale;
 }
 
-LOCKSTEP_MULTIVERSION void spread_image(const float* dy, float* dx, std::int64_t pixels,
-                                        std::int64_t channels) {
-  const float scale = 1.0F / static_cast<float>(pixels);
-  for (std::int64_t p = 0; p < pixels; ++p) {
-    for (std::int64_t c = 0; c < channels; ++c) dx[p * channels + c] = dy[c] * scale;
-  }
-}
-
-Kernel bind_average(const Context& context, const Binding& b) {
-  const Shape& image = b.input(0).shape;
-  return [context, x = b.in<float>(0), y = b.out<float>(0), images = image[0],
-          pixels = image[1] * image[2], channels = image[3]] {
-    for_pieces(context.threads, images, [&](std::int64_t i) {
-      average_image(x + i * pixels * channels, y + i * channels, pixels, channels);
-    });
-  };
-}
-
-Kernel bind_average_backward(const Context& context, const Binding& b) {
-  const Shape& image = b.output(0).shape;
-  return [context, dy = b.in<float>(0), dx = b.out<float>(0), images = image[0],
-          pixels = image[1] * image[2], channels = image[3]] {
-    for_pieces(context.threads, images, [&](std::int64_t i) {
-      spread_image(dy + i * channels, dx + i * pixels * channels, pixels, channels);
-    });
+// `image`: the shape of the side that has pixels.
+Kernel bind_average(const Context& context, const Binding& b, const Shape& image,
+                    void (*of_image)(const Average&, std::int64_t)) {
+  const Average k{image[1] * image[2], image[3], stored_input(b, 0), stored_output(b, 0)};
+  return [context, k, of_image, images = image[0]] {
+    for_pieces(context.threads, images, [&](std::int64_t i) { of_image(k, i); });
   };
 }
 
@@ -155,10 +181,16 @@ Family pool_kernels(const Context& context) {
   auto with = [&context](auto bind) {
     return [context, bind](const Binding& binding) { return bind(context, binding); };
   };
+  auto average = [context](const Binding& b) {
+    return bind_average(context, b, b.input(0).shape, average_image);
+  };
+  auto average_backward = [context](const Binding& b) {
+    return bind_average(context, b, b.output(0).shape, spread_image);
+  };
   return {{.op = "max_pool", .bind = with(bind_max_pool)},
           {.op = "max_pool_backward", .bind = with(bind_max_pool_backward)},
-          {.op = "average_pool", .bind = with(bind_average)},
-          {.op = "average_pool_backward", .bind = with(bind_average_backward)}};
+          {.op = "average_pool", .bind = average},
+          {.op = "average_pool_backward", .bind = average_backward}};
 }
 
 }  // namespace lockstep::engine::cpu

@@ -14,29 +14,28 @@ namespace {
 using avx512::first_lanes;
 using avx512::kLanes;
 
-// The largest of a window, element by element, and its place.
+// The largest of a window, element by element, and its place. A NaN ends the contest.
 struct Best {
   __m512 value;
   __m512i place;
-  __mmask16 nan;
+  __mmask16 open;
 };
 
 [[gnu::always_inline]] inline Best worst(bool relu) {
-  if (relu) return {_mm512_setzero_ps(), _mm512_set1_epi32(kReluGaveZero), 0};
-  return {_mm512_set1_ps(-__builtin_inff()), _mm512_setzero_si512(), 0};
+  if (relu) return {_mm512_setzero_ps(), _mm512_set1_epi32(kReluGaveZero), 0xFFFF};
+  return {_mm512_set1_ps(-__builtin_inff()), _mm512_setzero_si512(), 0xFFFF};
 }
 
 [[gnu::always_inline]] inline void contend(Best& best, __m512 value, int place) {
-  const __mmask16 wins = _mm512_cmp_ps_mask(value, best.value, _CMP_GT_OQ);
-  best.nan = static_cast<__mmask16>(best.nan | _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q));
-  best.value = _mm512_max_ps(best.value, value);
+  const __mmask16 wins = _mm512_mask_cmp_ps_mask(best.open, value, best.value, _CMP_NLE_UQ);
+  best.open = _mm512_mask_cmp_ps_mask(best.open, value, value, _CMP_ORD_Q);
+  best.value = _mm512_mask_mov_ps(best.value, wins, value);
   best.place = _mm512_mask_mov_epi32(best.place, wins, _mm512_set1_epi32(place));
 }
 
 [[gnu::always_inline]] inline void store(const Best& best, __mmask16 lanes, float* y,
                                          std::uint8_t* index) {
-  const __m512 value = _mm512_mask_mov_ps(best.value, best.nan, _mm512_set1_ps(__builtin_nanf("")));
-  _mm512_mask_storeu_ps(y, lanes, value);
+  _mm512_mask_storeu_ps(y, lanes, best.value);
   _mm_mask_storeu_epi8(index, lanes, _mm512_cvtepi32_epi8(best.place));
 }
 

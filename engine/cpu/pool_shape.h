@@ -10,7 +10,7 @@ namespace lockstep::engine::cpu {
 struct PoolShape {
   std::int64_t images = 0, height = 0, width = 0, channels = 0;
   std::int64_t out_height = 0, out_width = 0;
-  std::int64_t size = 0, stride = 0;
+  std::int64_t size = 0, stride = 0, pad = 0;
   bool relu = false;
 };
 
@@ -27,6 +27,7 @@ inline constexpr std::uint8_t kReluGaveZero = 255;
           .out_width = pooled[2],
           .size = attributes.integer("size"),
           .stride = attributes.integer("stride"),
+          .pad = attributes.integer_or("pad", 0),
           .relu = attributes.integer_or("relu", 0) != 0};
 }
 

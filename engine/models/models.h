@@ -27,6 +27,19 @@ struct SmallResnet {
 };
 [[nodiscard]] LOCKSTEP_API ModelFunction small_resnet(SmallResnet options);
 
+// ResNet for large images, as torchvision builds it: a 7x7 stem with stride 2 and a 3x3 max pool,
+// then four stages with `width`, 2, 4 and 8 times as many channels, of basic blocks (depth 18, 34)
+// or of bottlenecks with their stride in the 3x3 convolution and four times the channels at the end
+// (50, 101, 152). Names, shapes and first values (Kaiming, fan out) are torchvision's. REQUIRES:
+// is_imagenet_depth(depth).
+struct ImagenetResnet {
+  std::int64_t depth = 50;
+  std::int64_t width = 64;
+  std::int64_t classes = 1000;
+};
+[[nodiscard]] LOCKSTEP_API ModelFunction imagenet_resnet(ImagenetResnet options);
+[[nodiscard]] LOCKSTEP_API bool is_imagenet_depth(std::int64_t depth);
+
 // GPT-2 (Radford et al. 2019): learnt positions, norms before each half of a block, GELU in its tanh
 // form, the head tied to the token table. Names, shapes and initial values are Hugging Face's
 // GPT2LMHeadModel's ("transformer.h.0.attn.c_attn.weight", weights as (inputs, outputs)): normal

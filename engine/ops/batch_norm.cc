@@ -35,10 +35,11 @@ void gradient(GradientContext& context) {
   const ValueId dy = context.output_gradients[0];
   const bool residual = node.inputs[kResidual].valid();
   Attributes attributes = node.attributes;
+  // Of y only the relu's decision is needed.
+  const ValueId y = attributes.integer_or("relu", 0) != 0 ? node.outputs[0] : ValueId{};
   const ValueId sums = context.emit(
       "batch_norm_backward_statistics", "backward_statistics",
-      {node.inputs[kX], node.inputs[kStatistics], dy, node.outputs[0], node.inputs[kWeights]},
-      attributes)[0];
+      {node.inputs[kX], node.inputs[kStatistics], dy, y, node.inputs[kWeights]}, attributes)[0];
   auto parameters =
       context.emit("batch_norm_parameter_gradients", "parameter_gradients", {sums}, {});
   context.input_gradients[kGamma] = parameters[0];
@@ -46,7 +47,7 @@ void gradient(GradientContext& context) {
   attributes.set("residual", std::int64_t{residual});
   auto images = context.emit("batch_norm_backward", "backward",
                              {node.inputs[kX], node.inputs[kStatistics], node.inputs[kGamma], sums,
-                              dy, node.outputs[0], node.inputs[kWeights]},
+                              dy, y, node.inputs[kWeights]},
                              attributes);
   context.input_gradients[kX] = images[0];
   if (residual) context.input_gradients[kResidual] = images[1];
@@ -88,13 +89,27 @@ Cost cost(const Graph& graph, const Node& node) {
 }  // namespace
 
 std::vector<OpDefinition> batch_norm_ops() {
+  // Images are stored as their readers want them; sums are double and tables float all the same.
+  constexpr PrecisionClass kWidest = PrecisionClass::widest;
   return {
       {.name = "batch_norm_statistics", .infer = infer_statistics, .cost = cost},
-      {.name = "batch_norm", .infer = infer_forward, .gradient = gradient, .cost = cost},
+      {.name = "batch_norm",
+       .precision = kWidest,
+       .infer = infer_forward,
+       .gradient = gradient,
+       .cost = cost},
       {.name = "batch_norm_backward_statistics", .infer = infer_backward_statistics, .cost = cost},
       {.name = "batch_norm_parameter_gradients", .infer = infer_parameter_gradients, .cost = cost},
-      {.name = "batch_norm_backward", .infer = infer_backward, .cost = cost},
-      {.name = "batch_norm_inference", .infer = infer_inference, .cost = cost},
+      {.name = "batch_norm_backward",
+       .precision = kWidest,
+       .infer = infer_backward,
+       .cost = cost,
+       .in_place_input = 4},
+      {.name = "batch_norm_inference",
+       .precision = kWidest,
+       .infer = infer_inference,
+       .cost = cost,
+       .in_place_input = 0},
       {.name = "running_statistics", .infer = infer_running, .cost = cost}};
 }
 

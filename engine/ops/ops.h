@@ -23,9 +23,10 @@ std::vector<OpDefinition> linear_ops();
 // add(a, b) -> y; accumulate(sum, x) -> sum, in place
 std::vector<OpDefinition> elementwise_ops();
 
-// max_pool(x) size stride relu -> y, index u8; index is the place in the window, 255 where relu
-// gave 0 max_pool_backward(dy, index) height width size stride -> dx average_pool(x) -> y [N,C],
-// over all of H and W; average_pool_backward(dy) height width -> dx
+// max_pool(x) size stride pad relu -> y, index u8: the place in the window, of which the part over
+//     the image's edge never wins; 255 where relu gave 0
+// max_pool_backward(dy, index) height width size stride pad -> dx
+// average_pool(x) -> y [N,C], over all of H and W; average_pool_backward(dy) height width -> dx
 std::vector<OpDefinition> pool_ops();
 
 // flatten(x) -> y [N, C*H*W] in C, H, W order, as frameworks that keep images as planes number them
@@ -34,15 +35,14 @@ std::vector<OpDefinition> flatten_ops();
 
 // batch_norm_statistics(x, sample_weights) -> statistics f64 [2C+1]: sums, sums of squares, count
 // batch_norm(x, statistics, gamma, beta, [residual], sample_weights) epsilon relu -> y
-// batch_norm_backward_statistics(x, statistics, dy, y, sample_weights) epsilon relu -> sums f64
-// [2C]:
-//     of dy, and of dy times the normalised x
+// batch_norm_backward_statistics(x, statistics, dy, [y], sample_weights) epsilon relu -> sums f64
+//     [2C]: of dy, and of dy times the normalised x; y is there with relu
 // batch_norm_parameter_gradients(sums) -> dgamma, dbeta
-// batch_norm_backward(x, statistics, gamma, sums, dy, y, sample_weights) epsilon relu residual ->
-// dx, [dresidual] batch_norm_inference(x, gamma, beta, running_mean, running_variance, [residual])
-// epsilon relu -> y running_statistics(statistics, mean, variance, early) momentum -> mean,
-// variance; in place, nothing where
-//     the step is skipped; the variance is the unbiased one
+// batch_norm_backward(x, statistics, gamma, sums, dy, [y], sample_weights) epsilon relu residual ->
+//     dx, [dresidual]
+// batch_norm_inference(x, gamma, beta, running_mean, running_variance, [residual]) epsilon relu ->
+// y running_statistics(statistics, mean, variance, early) momentum -> mean, variance; in place,
+//     nothing where the step is skipped; the variance is the unbiased one
 std::vector<OpDefinition> batch_norm_ops();
 
 // softmax_cross_entropy(logits [R,K], labels i32 [R], weights f32 [N], state) -> totals f64 [3],

@@ -8,10 +8,14 @@ std::vector<OutputSpec> infer_max_pool(const Graph& graph, const Node& node) {
   require(x.rank() == 4, node, "the image has four extents");
   const std::int64_t size = node.attributes.integer("size");
   const std::int64_t stride = node.attributes.integer("stride");
-  require(size >= 1 && size <= 15 && stride >= size, node,
-          "windows of 1 to 15 that do not overlap");
-  require(x[1] >= size && x[2] >= size, node, "the window is larger than the image");
-  Shape out{x[0], (x[1] - size) / stride + 1, (x[2] - size) / stride + 1, x[3]};
+  const std::int64_t pad = node.attributes.integer_or("pad", 0);
+  require(size >= 1 && size <= 15 && stride >= 1, node,
+          "windows of 1 to 15, a stride of 1 or more");
+  require(pad >= 0 && pad < size, node, "padding must be less than the window");
+  require(x[1] + 2 * pad >= size && x[2] + 2 * pad >= size, node,
+          "the window is larger than the padded image");
+  const auto windows = [&](std::int64_t extent) { return (extent + 2 * pad - size) / stride + 1; };
+  Shape out{x[0], windows(x[1]), windows(x[2]), x[3]};
   return {{"out", out, graph.value(node.inputs[0]).dtype}, {"index", out, DType::u8}};
 }
 
@@ -22,6 +26,7 @@ void gradient_max_pool(GradientContext& context) {
                                             {context.output_gradients[0], context.output(1)},
                                             {{"size", forward.integer("size")},
                                              {"stride", forward.integer("stride")},
+                                             {"pad", forward.integer_or("pad", 0)},
                                              {"height", x[1]},
                                              {"width", x[2]}})[0];
 }
@@ -63,10 +68,14 @@ std::vector<OpDefinition> pool_ops() {
        .cost = cost},
       {.name = "max_pool_backward", .precision = kWidest, .infer = infer_backward, .cost = cost},
       {.name = "average_pool",
+       .precision = kWidest,
        .infer = infer_average_pool,
        .gradient = gradient_average_pool,
        .cost = cost},
-      {.name = "average_pool_backward", .infer = infer_backward, .cost = cost}};
+      {.name = "average_pool_backward",
+       .precision = kWidest,
+       .infer = infer_backward,
+       .cost = cost}};
 }
 
 }  // namespace lockstep::engine

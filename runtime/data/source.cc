@@ -27,12 +27,13 @@ std::unique_ptr<Source> open_synthetic(const Wanted& wanted) {
                                   .seed = wanted.job.seed,
                                   .split = wanted.split});
   }
-  return make_synthetic(
-      {.samples = samples,
-       .shape = model.kind == ModelKind::resnet ? ImageShape{32, 32, 3} : ImageShape{28, 28, 1},
-       .classes = model.classes,
-       .seed = wanted.job.seed,
-       .split = wanted.split});
+  return make_synthetic({.samples = samples,
+                         .shape = model.kind != ModelKind::resnet ? ImageShape{28, 28, 1}
+                                  : model.stem == Stem::imagenet  ? ImageShape{224, 224, 3}
+                                                                  : ImageShape{32, 32, 3},
+                         .classes = model.classes,
+                         .seed = wanted.job.seed,
+                         .split = wanted.split});
 }
 
 std::unique_ptr<Source> open_windows(const Wanted& wanted) {

@@ -140,8 +140,9 @@ struct SourceNeeds {
 };
 
 // The source that a job's data.train or data.eval names. Synthetic images have the size that the
-// model is known for: 32x32x3 for resnet, 28x28x1 otherwise. Throws DataError, also where the data
-// is not of the kind that the model needs, or a token is not below its vocabulary.
+// model is known for: 224x224x3 for resnet with the ImageNet stem, 32x32x3 with the small one,
+// 28x28x1 otherwise. Throws DataError, also where the data is not of the kind that the model needs,
+// or a token is not below its vocabulary.
 [[nodiscard]] LOCKSTEP_API std::unique_ptr<Source> open_source(const Job& job, Split split,
                                                                const SourceNeeds& needs = {});
 

@@ -19,7 +19,7 @@ const OpTable& ops() {
 ModelFunction small_net() {
   return [](ModelBuilder& b, ValueId image) {
     ValueId x = b.convolution("conv", image, {.channels = 4, .kernel = 3, .pad = 1});
-    x = b.max_pool("pool", b.relu("relu1", x), 2);
+    x = b.max_pool("pool", b.relu("relu1", x), {.size = 2, .stride = 2});
     x = b.relu("relu2", b.linear("fc1", b.flatten("flatten", x), 5));
     return b.linear("fc2", x, 3);
   };
@@ -46,7 +46,8 @@ TEST(Build, WritesDownTheModelAndItsLoss) {
       "advance: advance_state(state, global_weight) -> advance.state u8[72] = state\n"
       "conv: conv2d(images, conv.weight, conv.bias) pad=1 stride=1 -> conv.out f32[2x4x4x4]\n"
       "relu1: relu(conv.out) -> relu1.out f32[2x4x4x4]\n"
-      "pool: max_pool(relu1.out) size=2 stride=2 -> pool.out f32[2x2x2x4], pool.index u8[2x2x2x4]\n"
+      "pool: max_pool(relu1.out) pad=0 size=2 stride=2 -> pool.out f32[2x2x2x4], pool.index "
+      "u8[2x2x2x4]\n"
       "flatten: flatten(pool.out) -> flatten.out f32[2x16]\n"
       "fc1: linear(flatten.out, fc1.weight, fc1.bias) -> fc1.out f32[2x5]\n"
       "relu2: relu(fc1.out) -> relu2.out f32[2x5]\n"
@@ -70,17 +71,18 @@ TEST(Build, NamesTheLayerWhoseShapesDoNotFit) {
 }
 
 TEST(Fuse, MovesReluBehindThePoolAndIntoTheLinearLayer) {
-  EXPECT_EQ(fuse(training(small_net()), ops()).dump(),
-            "advance: advance_state(state, global_weight) -> advance.state u8[72] = state\n"
-            "conv: conv2d(images, conv.weight, conv.bias) pad=1 stride=1 -> conv.out f32[2x4x4x4]\n"
-            "pool: max_pool(conv.out) relu=1 size=2 stride=2 -> pool.out f32[2x2x2x4], pool.index "
-            "u8[2x2x2x4]\n"
-            "flatten: flatten(pool.out) -> flatten.out f32[2x16]\n"
-            "fc1: linear(flatten.out, fc1.weight, fc1.bias) relu=1 -> relu2.out f32[2x5]\n"
-            "fc2: linear(relu2.out, fc2.weight, fc2.bias) -> fc2.out f32[2x3]\n"
-            "loss: softmax_cross_entropy(fc2.out, labels, sample_weights, advance.state) -> "
-            "loss.totals f64[3], "
-            "loss.lse f32[2]\n");
+  EXPECT_EQ(
+      fuse(training(small_net()), ops()).dump(),
+      "advance: advance_state(state, global_weight) -> advance.state u8[72] = state\n"
+      "conv: conv2d(images, conv.weight, conv.bias) pad=1 stride=1 -> conv.out f32[2x4x4x4]\n"
+      "pool: max_pool(conv.out) pad=0 relu=1 size=2 stride=2 -> pool.out f32[2x2x2x4], pool.index "
+      "u8[2x2x2x4]\n"
+      "flatten: flatten(pool.out) -> flatten.out f32[2x16]\n"
+      "fc1: linear(flatten.out, fc1.weight, fc1.bias) relu=1 -> relu2.out f32[2x5]\n"
+      "fc2: linear(relu2.out, fc2.weight, fc2.bias) -> fc2.out f32[2x3]\n"
+      "loss: softmax_cross_entropy(fc2.out, labels, sample_weights, advance.state) -> "
+      "loss.totals f64[3], "
+      "loss.lse f32[2]\n");
 }
 
 TEST(Fuse, MakesOneNodeOfNormAddAndRelu) {
@@ -124,7 +126,7 @@ TEST(Differentiate, AppendsWeightsBeforeDataFromTheLastLayerToTheFirst) {
       "f32[2x16]\n"
       "flatten.backward: unflatten(fc1.backward_data.input) channels=4 height=2 width=2 -> "
       "flatten.backward.image f32[2x2x2x4]\n"
-      "pool.backward: max_pool_backward(flatten.backward.image, pool.index) height=4 size=2 "
+      "pool.backward: max_pool_backward(flatten.backward.image, pool.index) height=4 pad=0 size=2 "
       "stride=2 width=4 -> "
       "pool.backward.image f32[2x4x4x4]\n"
       "conv.backward_weights: conv2d_backward_weights(images, pool.backward.image) bias=1 "

@@ -98,6 +98,8 @@ TEST(OpenSource, SyntheticShapeFollowsFromTheModel) {
   EXPECT_EQ(open_source(job, Split::train)->shape().image, (ImageShape{28, 28, 1}));
   job.model.kind = ModelKind::resnet;
   EXPECT_EQ(open_source(job, Split::train)->shape().image, (ImageShape{32, 32, 3}));
+  job.model.stem = Stem::imagenet;
+  EXPECT_EQ(open_source(job, Split::train)->shape().image, (ImageShape{224, 224, 3}));
   EXPECT_THROW(static_cast<void>(open_source(job, Split::eval)), DataError);
   job.data.eval = DatasetSpec{DataFormat::idx, "/nowhere/images", "/nowhere/labels", 0};
   EXPECT_THROW(static_cast<void>(open_source(job, Split::eval)), DataError);

@@ -224,6 +224,26 @@ TEST(Job, UnknownValueNamesTheNearest) {
               HasSubstr("device: expected one of auto, cpu, cuda, found 3"));
 }
 
+TEST(Job, TheStemDecidesDepthAndWidthWhereTheFileDoesNot) {
+  const auto model_of = [](const json& model) {
+    json job = small_job();
+    job["model"] = model;
+    const Job resolved = read(job);
+    EXPECT_EQ(read(to_json(resolved)).model.width, resolved.model.width);
+    return resolved.model;
+  };
+  const ModelSpec large = model_of({{"kind", "resnet"}, {"stem", "imagenet"}});
+  EXPECT_EQ(large.depth, 50);
+  EXPECT_EQ(large.width, 64);
+  const ModelSpec narrow =
+      model_of({{"kind", "resnet"}, {"stem", "imagenet"}, {"depth", 101}, {"width", 8}});
+  EXPECT_EQ(narrow.depth, 101);
+  EXPECT_EQ(narrow.width, 8);
+  const ModelSpec small = model_of({{"kind", "resnet"}});
+  EXPECT_EQ(small.depth, 8);
+  EXPECT_EQ(small.width, 16);
+}
+
 TEST(Job, UnbuiltPartsAreRefusedByName) {
   EXPECT_EQ(refusal_with("/precision", "bf16"),
             "/jobs/small.json: precision: \"bf16\" is not built yet; this version has fp32");
@@ -238,7 +258,6 @@ TEST(Job, UnbuiltPartsAreRefusedByName) {
       {"/profile", {{"wait", 2}}},
       {"/metrics/prometheus", "127.0.0.1:9400"},
       {"/data/transforms", {{{"kind", "flip"}, {"direction", "vertical"}}}},
-      {"/model", {{"kind", "resnet"}, {"stem", "imagenet"}}},
   };
   for (const auto& [pointer, value] : unbuilt) {
     EXPECT_THAT(refusal_with(pointer, value), HasSubstr("not built yet")) << pointer;
@@ -267,7 +286,11 @@ TEST(Job, WrongTypesAndRangesSayWhatWasExpected) {
       {"/parallel/deadline_s", 0, "parallel.deadline_s: expected a number above 0, found 0"},
       {"/model/hidden", {4, 0}, "model.hidden[1]: expected an integer from 1 to 1000000, found 0"},
       {"/model", {{"kind", "resnet"}, {"depth", 9}}, "model.depth: expected 6n+2"},
-      {"/model", {{"kind", "resnet"}, {"depth", 62}}, "model.depth: expected an integer from 8"},
+      {"/model", {{"kind", "resnet"}, {"depth", 62}}, "model.depth: expected 6n+2"},
+      {"/model", {{"kind", "resnet"}, {"depth", 158}}, "model.depth: expected an integer from 8"},
+      {"/model",
+       {{"kind", "resnet"}, {"stem", "imagenet"}, {"depth", 20}},
+       "model.depth: expected 18, 34, 50, 101 or 152 for the ImageNet stem, found 20"},
       {"/name", "a/b", "name: expected at most 100 letters, digits and . _ -"},
       {"/name", "..", "name: expected at most 100 letters"},
       {"/epochs", nullptr, "expected exactly one of epochs and steps, found neither"},

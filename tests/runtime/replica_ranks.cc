@@ -47,6 +47,7 @@ engine::CompiledJob compile_with(const RankSetup& setup, int world,
                           .batch = capacity,
                           .evaluation_batch = setup.evaluation ? capacity : 0,
                           .accumulate = setup.accumulate,
+                          .precision = setup.precision,
                           .optimizer = setup.optimizer},
                          &communicate);
 }

@@ -20,6 +20,7 @@ struct RankSetup {
   std::int64_t batch = 24;  // samples an optimizer step
   int accumulate = 1;
   bool evaluation = false;
+  engine::Precision precision = engine::Precision::fp32;
 };
 
 // Compiles for `world` ranks; nothing is run.

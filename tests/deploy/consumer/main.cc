@@ -21,7 +21,7 @@ void check(bool holds, std::string_view promise) {
 
 ValueId my_model(ModelBuilder& b, ValueId image) {
   ValueId x = b.convolution("conv", image, {.channels = 4, .kernel = 3, .pad = 1});
-  x = b.max_pool("pool", b.relu("relu", x), 2);
+  x = b.max_pool("pool", b.relu("relu", x), {.size = 2, .stride = 2});
   return b.linear("head", b.flatten("flatten", x), 3);
 }
 

@@ -1,7 +1,8 @@
-"""Makes lenet.json and resnet8.json: loss and gradients of one step by torch, in double precision.
+"""Makes lenet.json, resnet8.json and resnet50.json: loss and gradients of one step by torch, in double precision.
 
 Weights, images and labels come from the counter hash of engine/initial_values.cc, computed here by numpy, so that the
-C++ test (tests/runtime/golden_test.cc) has the same numbers with no file to read them from. Needs torch; run by hand:
+C++ test (tests/runtime/golden_test.cc) has the same numbers with no file to read them from. Needs torch and torchvision;
+run by hand:
 
     python3 tests/engine/golden/make_golden.py
 """
@@ -13,9 +14,8 @@ import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+import torchvision
 
-SEED = 7
-BATCH = 12
 MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -27,12 +27,12 @@ def mix(counter):
         return x ^ (x >> np.uint64(31))
 
 
-def uniform(name, shape, bound):
+def uniform(seed, name, shape, bound):
     """Float32 values of [-bound, bound), as engine::initialise gives them, in double."""
     key = 14695981039346656037
     for byte in name.encode():
         key = ((key ^ byte) * 1099511628211) & 0xFFFFFFFFFFFFFFFF
-    key = np.uint64(int(mix(np.uint64(SEED))) ^ key)
+    key = np.uint64(int(mix(np.uint64(seed))) ^ key)
     count = int(np.prod(shape))
     with np.errstate(over="ignore"):
         bits = mix(key + np.arange(count, dtype=np.uint64) * np.uint64(2))
@@ -91,22 +91,39 @@ class ResNet8(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
-def golden(model, shape):
-    model = model.double()
+def fill(model, seed, calm):
+    """First values. Calm ones keep a deep network's gradients away from the kinks of its relus, which no two ways of
+    rounding pass alike: norms shift channels to either side in turn, and residual branches count less."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.dim() > 1:
-                bound = 1.5 / math.sqrt(parameter[0].numel())
-                parameter.copy_(uniform(name, parameter.shape, bound))
-            else:
-                one = 1.0 if ("bn" in name or "downsample.1" in name) and name.endswith("weight") else 0.0
-                offset = uniform(name, parameter.shape, 0.1).numpy().astype(np.float32)
-                parameter.copy_(torch.from_numpy((offset + np.float32(one)).astype(np.float64)))
+                parameter.copy_(uniform(seed, name, parameter.shape, 1.5 / math.sqrt(parameter[0].numel())))
+                continue
+            values = uniform(seed, name, parameter.shape, 0.1).numpy().astype(np.float32)
+            if "bn" in name or "downsample.1" in name:
+                if name.endswith("weight"):
+                    values += np.float32(0.25 if calm and "bn3" in name else 1.0)
+                elif calm:
+                    shift = np.float32(0.5 if "bn3" in name or "downsample" in name else 1.5)
+                    values[0::2] += shift
+                    values[1::2] -= shift
+            parameter.copy_(torch.from_numpy(values.astype(np.float64)))
+
+
+def golden(model, seed, batch, shape, calm):
+    model = model.double()
+    fill(model, seed, calm)
+    nearest = []
+    for module in model.modules():
+        if isinstance(module, nn.ReLU):
+            module.register_forward_pre_hook(lambda _, inputs: nearest.append(inputs[0].abs().min().item()))
     height, width, channels = shape
-    images = uniform("images", (BATCH, height, width, channels), 1.0).permute(0, 3, 1, 2)
-    labels = torch.arange(BATCH) % 10
+    images = uniform(seed, "images", (batch, height, width, channels), 1.0).permute(0, 3, 1, 2)
+    labels = torch.arange(batch) % 10
     loss = F.cross_entropy(model(images), labels)
     loss.backward()
+    if nearest:
+        print("nearest to a kink:", min(nearest))
     gradients = {}
     for name, parameter in model.named_parameters():
         flat = parameter.grad.flatten()
@@ -116,11 +133,18 @@ def golden(model, shape):
             "places": places,
             "values": [flat[i].item() for i in places],
         }
-    return {"torch": torch.__version__, "seed": SEED, "batch": BATCH, "loss": loss.item(), "gradients": gradients}
+    return {"torch": torch.__version__, "seed": seed, "batch": batch, "loss": loss.item(), "gradients": gradients}
 
 
 if __name__ == "__main__":
     folder = pathlib.Path(__file__).parent
-    for name, model, shape in (("lenet", LeNet(), (28, 28, 1)), ("resnet8", ResNet8(), (32, 32, 3))):
-        text = json.dumps(golden(model, shape), indent=1)
+    for name, model, seed, batch, shape, calm in (
+        ("lenet", LeNet(), 7, 12, (28, 28, 1), False),
+        ("resnet8", ResNet8(), 7, 12, (32, 32, 3), False),
+        ("resnet50", torchvision.models.resnet50(num_classes=10), 9, 4, (64, 64, 3), True),
+    ):
+        text = json.dumps(golden(model, seed, batch, shape, calm), indent=1)
         (folder / f"{name}.json").write_text(text + "\n")
+    state = torchvision.models.resnet50().state_dict()
+    shapes = {name: list(value.shape) for name, value in state.items() if not name.endswith("num_batches_tracked")}
+    (folder / "resnet50_state.json").write_text(json.dumps(shapes) + "\n")

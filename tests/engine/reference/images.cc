@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tests/engine/reference/reference.h"
@@ -34,16 +35,20 @@ void flatten(const Attributes&, const Tensors& inputs, Tensors& outputs) {
 void max_pool(const Attributes& attributes, const Tensors& inputs, Tensors& outputs) {
   const Tensor& x = inputs[0];
   Tensor &y = outputs[0], &index = outputs[1];
-  const std::int64_t size = attributes.integer("size"), stride = attributes.integer("stride");
+  const std::int64_t size = attributes.integer("size"), stride = attributes.integer("stride"),
+                     pad = attributes.integer_or("pad", 0);
   for (std::int64_t n = 0; n < y.extent(0); ++n) {
     for (std::int64_t row = 0; row < y.extent(1); ++row) {
       for (std::int64_t column = 0; column < y.extent(2); ++column) {
         for (std::int64_t c = 0; c < y.extent(3); ++c) {
           double best = -std::numeric_limits<double>::infinity();
-          double place = 0;
+          double place = -1;
           for (std::int64_t i = 0; i < size * size; ++i) {
-            const double v = x.at(n, row * stride + i / size, column * stride + i % size, c);
-            if (v > best) {
+            const std::int64_t h = row * stride - pad + i / size;
+            const std::int64_t w = column * stride - pad + i % size;
+            if (h < 0 || w < 0 || h >= x.extent(1) || w >= x.extent(2)) continue;
+            const double v = x.at(n, h, w, c);
+            if (place < 0 || v > best || (std::isnan(v) && !std::isnan(best))) {
               best = v;
               place = static_cast<double>(i);
             }
