@@ -32,14 +32,14 @@ struct Blocks {
   std::int64_t passed, columns, rows;
   std::int64_t parts;  // pieces of work for threads
   bool by_rows;        // what is shared out
-  bool apart;          // partial sums do not fit in y
+  bool apart;          // partial sums cannot lie in y: its elements or its rows do not fit
 };
 
 Blocks blocks_of(const Context& context, const MatrixProduct& p) {
   Blocks b{};
   b.passed = even_piece(p.k, kMostPassed, 8);
   b.columns = even_piece(p.n, kBlockFloats / b.passed / kTileColumns * kTileColumns, kTileColumns);
-  b.apart = p.y.type != DType::f32 && b.passed < p.k;
+  b.apart = b.passed < p.k && (p.y.type != DType::f32 || !p.y.dense(p.n));
   b.rows = b.apart ? std::min(kMostRowsSummed, p.m) : p.m;
   b.by_rows = p.m >= p.n;
   const std::int64_t shares = b.by_rows ? pieces_of(p.m, kGroupRows) : pieces_of(p.n, kTileColumns);

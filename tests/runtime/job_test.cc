@@ -204,7 +204,7 @@ TEST(Job, UnknownKeyNamesTheNearest) {
             "/jobs/small.json: Epochs: unknown key; did you mean epochs?");
   EXPECT_EQ(refusal_with("/model/depth", 8),
             "/jobs/small.json: model.depth: unknown key of mlp; the keys here are kind, hidden, "
-            "classes");
+            "classes, weights");
 }
 
 TEST(Job, MistypedRequiredKeyIsNamedBeforeAllElse) {
@@ -245,13 +245,12 @@ TEST(Job, TheStemDecidesDepthAndWidthWhereTheFileDoesNot) {
 }
 
 TEST(Job, UnbuiltPartsAreRefusedByName) {
-  EXPECT_EQ(refusal_with("/precision", "bf16"),
-            "/jobs/small.json: precision: \"bf16\" is not built yet; this version has fp32");
+  EXPECT_EQ(refusal_with("/precision", "fp16"),
+            "/jobs/small.json: precision: \"fp16\" is not built yet; this version has fp32, bf16");
   const std::vector<std::pair<std::string, json>> unbuilt = {
-      {"/model/kind", "gpt2"},
+      {"/model/kind", "llama"},
       {"/data/train/format", "cifar"},
       {"/device", "cuda"},
-      {"/recompute", "block"},
       {"/parallel/backend", "nccl"},
       {"/parallel/wire_precision", "bf16"},
       {"/parallel/shard_optimizer", false},

@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WrongJob{"data.batch=many", "data.batch: expected an integer"},
                     WrongJob{"data.batch=0", "data.batch: expected an integer from 1"},
                     WrongJob{"model.kind=lenett", "did you mean \"lenet\"?"},
-                    WrongJob{"precision=bf16", "\"bf16\" is not built yet"},
+                    WrongJob{"precision=fp16", "\"fp16\" is not built yet"},
                     WrongJob{"data", "expected KEY=VALUE"}));
 
 TEST(WrongJobFile, ThatIsNoJsonIsSaidWithItsPlace) {
