@@ -82,15 +82,18 @@ ModelFunction imagenet_resnet(ImagenetResnet options) {
         "a ResNet with the ImageNet stem has depth 18, 34, 50, 101 or 152, not {}", options.depth));
   }
   return [options, stages = depths().at(options.depth)](ModelBuilder& b, ValueId image) {
+    b.begin_block();
     ValueId x = normed(b, "", 1, image, {options.width, 7, 2});
     x = b.max_pool("maxpool", b.relu("relu", x), {.size = 3, .stride = 2, .pad = 1});
     for (std::size_t stage = 0; stage < stages.blocks.size(); ++stage) {
       for (std::int64_t block = 0; block < stages.blocks[stage]; ++block) {
         const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+        b.begin_block();
         x = residual_block(b, fmt::format("layer{}.{}", stage + 1, block), x,
                            layers_of(stages.block, options.width << stage, stride), stride);
       }
     }
+    b.end_blocks();
     return b.linear("fc", b.average_pool("avgpool", x), options.classes);
   };
 }

@@ -44,10 +44,12 @@ ModelFunction small_resnet(SmallResnet options) {
     for (std::int64_t stage = 0; stage < 3; ++stage) {
       for (std::int64_t block = 0; block < (options.depth - 2) / 6; ++block) {
         const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+        b.begin_block();
         x = basic_block(b, fmt::format("layer{}.{}", stage + 1, block), x, options.width << stage,
                         stride);
       }
     }
+    b.end_blocks();
     return b.linear("fc", b.average_pool("avgpool", x), options.classes);
   };
 }

@@ -48,6 +48,7 @@ engine::CompiledJob compile_with(const RankSetup& setup, int world,
                           .evaluation_batch = setup.evaluation ? capacity : 0,
                           .accumulate = setup.accumulate,
                           .precision = setup.precision,
+                          .recompute = setup.recompute,
                           .optimizer = setup.optimizer},
                          &communicate);
 }

@@ -21,6 +21,7 @@ struct RankSetup {
   int accumulate = 1;
   bool evaluation = false;
   engine::Precision precision = engine::Precision::fp32;
+  engine::Recompute recompute = engine::Recompute::none;
 };
 
 // Compiles for `world` ranks; nothing is run.

@@ -29,6 +29,18 @@ RankSetup resnet8() {
   return setup;
 }
 
+// A small GPT of which all layers drop.
+RankSetup gpt(double dropout) {
+  RankSetup setup;
+  setup.model = engine::models::gpt2(
+      {.layers = 2, .heads = 2, .width = 16, .context = 12, .vocabulary = 10, .dropout = dropout});
+  setup.sample = {.context = 12};
+  setup.optimizer.kind = engine::OptimizerKind::adamw;
+  setup.optimizer.schedule.peak = 3e-3;
+  setup.optimizer.clip_norm = 1;
+  return setup;
+}
+
 void expect_within(const std::vector<double>& a, const std::vector<double>& b, double tolerance) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t step = 0; step < a.size(); ++step) {
@@ -59,6 +71,40 @@ TEST(Worlds, ClippingKnowsTheWholeGradientsNorm) {
   for (int world : {2, 3}) expect_within(losses(setup, world, 20), alone, 1e-4);
   const std::vector<double> unclipped = losses(lenet(), 1, 20);
   EXPECT_GT(std::abs(unclipped.back() - alone.back()), 1e-6) << "clipping changed nothing";
+}
+
+TEST(Worlds, GptsFiftyLossesAreTheSameOnOneTwoAndFourRanksWithDropoutToo) {
+  for (double dropout : {0.0, 0.1}) {
+    const std::vector<double> alone = losses(gpt(dropout), 1, 50);
+    EXPECT_LT(alone.back(), 0.8 * alone.front()) << "nothing was learnt, so nothing was compared";
+    for (int world : {2, 4}) expect_within(losses(gpt(dropout), world, 50), alone, 1e-5);
+  }
+}
+
+TEST(Worlds, DropoutIsTheSameInOneAndInThreeMicroSteps) {
+  const std::vector<double> whole = losses(gpt(0.2), 2, 20);
+  EXPECT_GT(std::abs(whole.back() - losses(gpt(0.0), 2, 20).back()), 1e-4) << "nothing was dropped";
+  RankSetup setup = gpt(0.2);
+  setup.accumulate = 3;
+  expect_within(losses(setup, 2, 20), whole, 1e-5);
+}
+
+TEST(Recompute, ChangesNoBitOfALossAndSavesActivations) {
+  for (RankSetup setup : {gpt(0.1), resnet8()}) {
+    for (engine::Precision precision : {engine::Precision::fp32, engine::Precision::bf16}) {
+      setup.precision = precision;
+      setup.recompute = engine::Recompute::none;
+      const std::vector<double> kept = losses(setup, 2, 6);
+      const auto activations = [&] {
+        return compile_for(setup, 2)
+            .arena_bytes[static_cast<std::size_t>(engine::Arena::activations)];
+      };
+      const std::size_t whole = activations();
+      setup.recompute = engine::Recompute::block;
+      EXPECT_EQ(losses(setup, 2, 6), kept);
+      EXPECT_LT(activations(), whole);
+    }
+  }
 }
 
 TEST(Worlds, ResNetWithSynchronisedBatchNormHasTheSameFiveLosses) {
