@@ -8,6 +8,7 @@
 //   optional<T>: or null automatic(Field, optional<T>&)   "auto" or a value object(Field, Spec&),
 //   object(Field, optional<Spec>&), objects(Field, vector<Spec>&) unbuilt(Field) a known key that
 //   must be null in this version
+//   others(string&)                  comes last: all keys that no field asked for, as JSON text
 #pragma once
 
 #include <array>
@@ -69,7 +70,7 @@ inline constexpr std::array kModelKinds{Choice<ModelKind>{"mlp", ModelKind::mlp}
                                         Choice<ModelKind>{"llama"},
                                         Choice<ModelKind>{"dlrm"},
                                         Choice<ModelKind>{"yolov8"},
-                                        Choice<ModelKind>{"plugin"}};
+                                        Choice<ModelKind>{"plugin", ModelKind::plugin}};
 inline constexpr std::array kStems{Choice<Stem>{"small", Stem::small}, Choice<Stem>{"imagenet"}};
 inline constexpr std::array kDataFormats{Choice<DataFormat>{"idx", DataFormat::idx},
                                          Choice<DataFormat>{"cifar"},
@@ -129,6 +130,12 @@ inline constexpr double kMostVocabulary = 1e8;
 template <typename Visitor>
 void visit_fields(Visitor& v, ModelSpec& model) {
   v.kind({"kind", "the network"}, model.kind, kModelKinds);
+  if (model.kind == ModelKind::plugin) {
+    v.value({"path", "shared library with the model", {}, Presence::required}, model.plugin);
+    v.value({"context", "tokens of a sample; null: samples are images", between(1, kMostWidth)},
+            model.window);
+    v.automatic({"vocabulary", "token values", between(1, kMostVocabulary)}, model.vocabulary);
+  }
   if (model.kind == ModelKind::mlp) {
     v.value({"hidden", "widths of the hidden layers", between(1, kMostWidth)}, model.hidden);
   }
@@ -150,6 +157,7 @@ void visit_fields(Visitor& v, ModelSpec& model) {
   }
   v.value({"weights", "safetensors file of initial weights; null: drawn from the seed"},
           model.weights);
+  if (model.kind == ModelKind::plugin) v.others(model.own_keys);
 }
 
 template <typename Visitor>

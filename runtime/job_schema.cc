@@ -110,9 +110,11 @@ class SchemaWriter {
     put(field, {{"type", "array"}, {"items", spec_schema<Spec>()}});
   }
   void unbuilt(const Field& field) { put(field, {{"type", "null"}}); }
+  void others(const std::string&) { has_others_ = true; }
 
   json take() {
-    json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", properties_}};
+    json schema{
+        {"type", "object"}, {"additionalProperties", has_others_}, {"properties", properties_}};
     if (!required_.empty()) schema["required"] = required_;
     return schema;
   }
@@ -131,6 +133,7 @@ class SchemaWriter {
 
   json properties_ = json::object();
   json required_ = json::array();
+  bool has_others_ = false;
 };
 
 template <typename Spec>

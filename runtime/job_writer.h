@@ -63,6 +63,7 @@ class ObjectWriter {
     put(field, std::move(list));
   }
   void unbuilt(const Field& field) { put(field, nullptr); }
+  void others(const std::string& text) { object_.update(nlohmann::json::parse(text)); }
 
   [[nodiscard]] nlohmann::json take() { return std::move(object_); }
 
