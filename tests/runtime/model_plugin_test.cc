@@ -12,6 +12,7 @@
 
 #include "engine/cpu/kernels.h"
 #include "engine/plugin.h"
+#include "runtime/data/source.h"
 #include "runtime/from_job.h"
 #include "runtime/job.h"
 #include "runtime/job_plan.h"
@@ -132,6 +133,20 @@ TEST(ModelPlugin, TakesTokensWhereTheJobGivesItAContext) {
   EXPECT_EQ(needs({{"context", 16}}).context, 16);
   EXPECT_EQ(needs({{"context", 16}}).vocabulary, 0);
   EXPECT_EQ(needs({{"context", 16}, {"vocabulary", 99}}).vocabulary, 99);
+}
+
+TEST(ModelPlugin, WithoutAContextIsNotGivenTokens) {
+  Job job;
+  job.model.kind = ModelKind::plugin;
+  job.data.train = {.format = DataFormat::text, .path = "/nowhere/text"};
+  try {
+    static_cast<void>(data::open_source(job, data::Split::train, needs_of(job)));
+    ADD_FAILURE() << "accepted";
+  } catch (const data::DataError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("the model plugin takes images, but \"text\" holds tokens"));
+    EXPECT_THAT(error.what(), HasSubstr("give the plug-in a model.context"));
+  }
 }
 
 json plugin_job() {
