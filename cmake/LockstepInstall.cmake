@@ -16,28 +16,19 @@ install(EXPORT LockstepTargets NAMESPACE Lockstep:: DESTINATION ${lockstep_packa
 # Public headers: those that mark something LOCKSTEP_API, and what they include.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
      ${PROJECT_SOURCE_DIR}/engine/*.h ${PROJECT_SOURCE_DIR}/collectives/*.h ${PROJECT_SOURCE_DIR}/runtime/*.h)
-set(waiting "")
+set(marked "")
 foreach(header IN LISTS headers)
   file(STRINGS ${PROJECT_SOURCE_DIR}/${header} marks REGEX LOCKSTEP_API LIMIT_COUNT 1)
   if(marks)
-    list(APPEND waiting ${header})
+    list(APPEND marked ${header})
   endif()
 endforeach()
-set(public_headers "")
-while(waiting)
-  list(POP_FRONT waiting header)
-  if(header IN_LIST public_headers)
-    continue()
-  endif()
-  list(APPEND public_headers ${header})
-  file(STRINGS ${PROJECT_SOURCE_DIR}/${header} includes REGEX "^#include \"")
-  list(TRANSFORM includes REPLACE "^#include \"([^\"]+)\".*" "\\1")
-  list(APPEND waiting ${includes})
-endwhile()
+lockstep_reached_headers(public_headers ${PROJECT_SOURCE_DIR} ${marked})
 foreach(header IN LISTS public_headers)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/${folder})
 endforeach()
+install(FILES ${lockstep_made_headers}/engine/interface_id.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/engine)
 
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/LockstepConfig.cmake.in ${PROJECT_BINARY_DIR}/LockstepConfig.cmake

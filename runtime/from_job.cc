@@ -2,6 +2,7 @@
 
 #include "engine/error.h"
 #include "engine/models/models.h"
+#include "runtime/model_plugin.h"
 
 namespace lockstep::runtime {
 namespace {
@@ -22,12 +23,16 @@ engine::ScheduleKind schedule_of(Schedule schedule) {
 
 }  // namespace
 
-engine::ModelFunction model_of(const ModelSpec& spec, std::int64_t vocabulary) {
+engine::ModelFunction model_of(const ModelSpec& spec, const engine::SampleShape& sample,
+                               std::int64_t vocabulary) {
   switch (spec.kind) {
     case ModelKind::mlp:
       return engine::models::mlp(spec.hidden, spec.classes);
     case ModelKind::lenet:
       return engine::models::lenet(spec.classes);
+    case ModelKind::plugin:
+      return model_of_plugin({.file = spec.plugin, .keys = spec.own_keys}, sample,
+                             sample.is_tokens() ? vocabulary : spec.classes);
     case ModelKind::gpt2:
       return engine::models::gpt2({.layers = spec.layers,
                                    .heads = spec.heads,
@@ -71,8 +76,11 @@ engine::OptimizerOptions optimizer_of(const OptimizerSpec& spec, std::int64_t to
 }
 
 data::SourceNeeds needs_of(const Job& job) {
-  if (job.model.kind != ModelKind::gpt2) return {};
-  return {.context = job.model.context, .vocabulary = job.model.vocabulary.value_or(0)};
+  const ModelSpec& model = job.model;
+  const bool gpt2 = model.kind == ModelKind::gpt2;
+  if (!gpt2 && !model.window) return {};
+  return {.context = gpt2 ? model.context : *model.window,
+          .vocabulary = model.vocabulary.value_or(0)};
 }
 
 engine::Precision precision_of(Precision precision) {

@@ -13,8 +13,10 @@
 
 namespace lockstep::runtime {
 
-// `vocabulary`: token values of a language model.
+// `vocabulary`: token values of a language model. Pure but for a plug-in, which it opens; then
+// throws PluginError.
 [[nodiscard]] LOCKSTEP_API engine::ModelFunction model_of(const ModelSpec& spec,
+                                                          const engine::SampleShape& sample,
                                                           std::int64_t vocabulary);
 
 // `total_steps`: optimizer steps of the whole run, at whose end a decay of unstated length ends.

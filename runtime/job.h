@@ -33,7 +33,7 @@ class LOCKSTEP_API JobError : public std::runtime_error {
 };
 
 // Enumerators carry the names of the file; of the file's values only those that are built have one.
-enum class ModelKind : std::uint8_t { mlp, lenet, resnet, gpt2 };
+enum class ModelKind : std::uint8_t { mlp, lenet, resnet, gpt2, plugin };
 enum class Stem : std::uint8_t { small, imagenet };
 enum class DataFormat : std::uint8_t { idx, tokens, text, synthetic };
 enum class TextVocabulary : std::uint8_t { characters, bytes };
@@ -72,10 +72,13 @@ struct ModelSpec {
   std::int64_t heads = 12;    // gpt2; divides its width
   std::int64_t token_width = 768;          // gpt2: key "width", features of a token
   std::int64_t context = 1024;             // gpt2: tokens of a sample
-  std::optional<std::int64_t> vocabulary;  // gpt2; default "auto": the training data's
+  std::optional<std::int64_t> vocabulary;  // gpt2, plugin; default "auto": the training data's
   double dropout = 0;                      // gpt2: in [0, 1)
   std::optional<std::filesystem::path>
-      weights;  // initial weights, a safetensors file; default: none
+      weights;                         // initial weights, a safetensors file; default: none
+  std::filesystem::path plugin;        // plugin: key "path", required there; absolute after reading
+  std::optional<std::int64_t> window;  // plugin: key "context", tokens of a sample; none: images
+  std::string own_keys = "{}";         // plugin: all its other keys, the JSON text of an object
 };
 
 struct DatasetSpec {

@@ -9,6 +9,7 @@
 //   object(Field, optional<Spec>&), objects(Field, vector<Spec>&) unbuilt(Field) a known key that
 //   must be null in this version
 //   defaults(fill)                   fill() sets the defaults that follow from what was read so far
+//   others(string&)                  comes last: all keys that no field asked for, as JSON text
 #pragma once
 
 #include <array>
@@ -70,7 +71,7 @@ inline constexpr std::array kModelKinds{Choice<ModelKind>{"mlp", ModelKind::mlp}
                                         Choice<ModelKind>{"llama"},
                                         Choice<ModelKind>{"dlrm"},
                                         Choice<ModelKind>{"yolov8"},
-                                        Choice<ModelKind>{"plugin"}};
+                                        Choice<ModelKind>{"plugin", ModelKind::plugin}};
 inline constexpr std::array kStems{Choice<Stem>{"small", Stem::small},
                                    Choice<Stem>{"imagenet", Stem::imagenet}};
 inline constexpr std::array kDataFormats{Choice<DataFormat>{"idx", DataFormat::idx},
@@ -131,6 +132,12 @@ inline constexpr double kMostVocabulary = 1e8;
 template <typename Visitor>
 void visit_fields(Visitor& v, ModelSpec& model) {
   v.kind({"kind", "the network"}, model.kind, kModelKinds);
+  if (model.kind == ModelKind::plugin) {
+    v.value({"path", "shared library with the model", {}, Presence::required}, model.plugin);
+    v.value({"context", "tokens of a sample; null: samples are images", between(1, kMostWidth)},
+            model.window);
+    v.automatic({"vocabulary", "token values", between(1, kMostVocabulary)}, model.vocabulary);
+  }
   if (model.kind == ModelKind::mlp) {
     v.value({"hidden", "widths of the hidden layers", between(1, kMostWidth)}, model.hidden);
   }
@@ -160,6 +167,7 @@ void visit_fields(Visitor& v, ModelSpec& model) {
   }
   v.value({"weights", "safetensors file of initial weights; null: drawn from the seed"},
           model.weights);
+  if (model.kind == ModelKind::plugin) v.others(model.own_keys);
 }
 
 template <typename Visitor>

@@ -4,6 +4,7 @@
 
 #include "engine/fingerprint.h"
 #include "runtime/from_job.h"
+#include "runtime/model_plugin.h"
 #include "runtime/parallel/ops.h"
 
 namespace lockstep::runtime {
@@ -28,6 +29,10 @@ std::string shared_text(const Job& job, const JobShape& shape) {
   for (const char* set : {"train", "eval"}) {
     if (!text["data"].contains(set) || !text["data"][set].is_object()) continue;
     for (const char* file : {"images", "labels", "path"}) text["data"][set].erase(file);
+  }
+  if (job.model.kind == ModelKind::plugin) {
+    text["model"].erase("path");
+    text["plugin_stamp"] = plugin_stamp();
   }
   text["data"]["steps_per_epoch"] = shape.steps_per_epoch;
   // A line a value, with its whole path.
@@ -55,19 +60,20 @@ JobPlan plan_job(const Job& job, const JobShape& shape, const engine::KernelTabl
   JobPlan plan{.shape = shape, .ops = engine::standard_ops(), .compiled = {}};
   parallel::add_ops(plan.ops);
   const parallel::DataParallel communicate(parallel_of(job));
-  const data::SampleShape& sample = shape.sample;
-  plan.compiled = engine::compile(model_of(job.model, shape.token_values), plan.ops, kernels,
-                                  {.sample = {.height = sample.image.height,
-                                              .width = sample.image.width,
-                                              .channels = sample.image.channels,
-                                              .context = sample.context},
-                                   .batch = shape.capacity,
-                                   .evaluation_batch = shape.evaluation_capacity,
-                                   .accumulate = static_cast<int>(job.accumulate),
-                                   .precision = precision_of(job.precision),
-                                   .recompute = recompute_of(job.recompute),
-                                   .optimizer = optimizer_of(job.optimizer, shape.total_steps)},
-                                  &communicate);
+  const engine::SampleShape sample{.height = shape.sample.image.height,
+                                   .width = shape.sample.image.width,
+                                   .channels = shape.sample.image.channels,
+                                   .context = shape.sample.context};
+  plan.compiled =
+      engine::compile(model_of(job.model, sample, shape.token_values), plan.ops, kernels,
+                      {.sample = sample,
+                       .batch = shape.capacity,
+                       .evaluation_batch = shape.evaluation_capacity,
+                       .accumulate = static_cast<int>(job.accumulate),
+                       .precision = precision_of(job.precision),
+                       .recompute = recompute_of(job.recompute),
+                       .optimizer = optimizer_of(job.optimizer, shape.total_steps)},
+                      &communicate);
   return plan;
 }
 

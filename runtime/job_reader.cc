@@ -100,10 +100,23 @@ const json* ObjectReader::find(const Field& field) {
   return nullptr;
 }
 
+bool ObjectReader::knows(std::string_view key) const {
+  return std::find(known_.begin(), known_.end(), key) != known_.end();
+}
+
 void ObjectReader::unbuilt(const Field& field) {
   const json* found = find(field);
   if (!found || found->is_null()) return;
   place_.at(field.key).fail("is not built yet; in this version it must be null or left out");
+}
+
+void ObjectReader::others(std::string& out) {
+  json keys = json::object();
+  for (const auto& [key, value] : value_.items()) {
+    if (!knows(key)) keys[key] = value;
+  }
+  out = keys.dump();
+  has_others_ = true;
 }
 
 void ObjectReader::refuse_choice(const JobPlace& place, const json& found,
@@ -132,12 +145,12 @@ void ObjectReader::finish() const {
   // A mistyped required key is both unknown and missing: what stands there is the better message.
   for (const auto& [key, value] : value_.items()) {
     const auto name = nearest(key, missing_);
-    const bool known = std::find(known_.begin(), known_.end(), key) != known_.end();
-    if (name && !known) refuse_unknown(key);
+    if (name && !knows(key)) refuse_unknown(key);
   }
   if (!missing_.empty()) place_.at(missing_.front()).fail("expected this key, found none");
+  if (has_others_) return;
   for (const auto& [key, value] : value_.items()) {
-    if (std::find(known_.begin(), known_.end(), key) == known_.end()) refuse_unknown(key);
+    if (!knows(key)) refuse_unknown(key);
   }
 }
 

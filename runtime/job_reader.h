@@ -168,17 +168,20 @@ class ObjectReader {
   }
 
   void unbuilt(const Field& field);
+  void others(std::string& out);
 
   template <typename Fill>
   void defaults(const Fill& fill) {
     fill();
   }
 
-  // Throws JobError where the object has a key that no field asked for, or lacks a required one.
+  // Throws JobError where the object lacks a required key, or has one that no field asked for and
+  // others() did not take.
   void finish() const;
 
  private:
   const nlohmann::json* find(const Field& field);
+  [[nodiscard]] bool knows(std::string_view key) const;
   [[noreturn]] static void refuse_choice(const JobPlace& place, const nlohmann::json& found,
                                          const std::vector<std::string_view>& names,
                                          const std::vector<std::string_view>& built);
@@ -195,6 +198,7 @@ class ObjectReader {
   std::string_view kind_;  // the object's kind; empty: it has none
   std::vector<std::string_view> known_;
   std::vector<std::string_view> missing_;
+  bool has_others_ = false;
 };
 
 template <typename Spec>

@@ -112,9 +112,11 @@ class SchemaWriter {
   void unbuilt(const Field& field) { put(field, {{"type", "null"}}); }
   template <typename Fill>
   void defaults(const Fill&) {}
+  void others(const std::string&) { has_others_ = true; }
 
   json take() {
-    json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", properties_}};
+    json schema{
+        {"type", "object"}, {"additionalProperties", has_others_}, {"properties", properties_}};
     if (!required_.empty()) schema["required"] = required_;
     return schema;
   }
@@ -133,6 +135,7 @@ class SchemaWriter {
 
   json properties_ = json::object();
   json required_ = json::array();
+  bool has_others_ = false;
 };
 
 template <typename Spec>

@@ -65,6 +65,7 @@ class ObjectWriter {
   void unbuilt(const Field& field) { put(field, nullptr); }
   template <typename Fill>
   void defaults(const Fill&) {}
+  void others(const std::string& text) { object_.update(nlohmann::json::parse(text)); }
 
   [[nodiscard]] nlohmann::json take() { return std::move(object_); }
 

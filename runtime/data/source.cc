@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 #include "runtime/data/token_sequence.h"
@@ -55,11 +56,14 @@ void require_kind(const Wanted& wanted) {
   const bool tokens = format == DataFormat::text || format == DataFormat::tokens;
   const bool wants_tokens = wanted.needs.context > 0;
   if (tokens == wants_tokens) return;
-  throw DataError(fmt::format(
-      "data.{}.format: the model {} takes {}, but \"{}\" holds {}: use {}",
-      wanted.split == Split::train ? "train" : "eval", name_of(wanted.job.model.kind),
-      wants_tokens ? "tokens" : "images", name_of(format), tokens ? "tokens" : "images",
-      wants_tokens ? "text, tokens or synthetic" : "idx or synthetic, or a model of tokens"));
+  const std::string_view remedy = wants_tokens ? "text, tokens or synthetic"
+                                  : wanted.job.model.kind == ModelKind::plugin
+                                      ? "idx or synthetic, or give the plug-in a model.context"
+                                      : "idx or synthetic, or a model of tokens";
+  throw DataError(fmt::format("data.{}.format: the model {} takes {}, but \"{}\" holds {}: use {}",
+                              wanted.split == Split::train ? "train" : "eval",
+                              name_of(wanted.job.model.kind), wants_tokens ? "tokens" : "images",
+                              name_of(format), tokens ? "tokens" : "images", remedy));
 }
 
 }  // namespace

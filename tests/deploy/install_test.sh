@@ -1,7 +1,7 @@
 #!/bin/bash
 # install_test.sh BUILD SOURCE COMPILER SANITIZERS: what `cmake --install` puts somewhere works after it was moved: the
-# programs train, a program of one's own builds against it, the library shows the project's names only. The
-# tarball's program trains where it was unpacked.
+# programs train, a program and a plug-in of one's own build against it, the library shows the project's names only.
+# The tarball's program trains where it was unpacked.
 set -euo pipefail
 build=$1 source=$2 compiler=$3 sanitizers=$4
 
@@ -40,6 +40,27 @@ cmake -G Ninja -S "$source/tests/deploy/consumer" -B consumer -DCMAKE_PREFIX_PAT
   -DCMAKE_CXX_FLAGS="$flags" -DLOCKSTEP_HEADERS="$prefix/include/lockstep"
 cmake --build consumer
 consumer/consumer
+
+# The example of docs/plugins.md, as a user follows it.
+cp -r "$prefix/share/doc/lockstep/examples/plugin" plugin
+cmake -G Ninja -S plugin -B plugin/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_CXX_FLAGS="$flags"
+cmake --build plugin/build
+"$prefix/bin/lockstep" launch -n 2 plugin/job.json --set steps=4 --set model.blocks=2
+grep -q '"status": *"done"' runs/my-model/latest/summary.json || fail "the plug-in's run is not done"
+grep -q '"blocks": *2' runs/my-model/latest/job.json || fail "the plug-in's own key is not in the run's job.json"
+
+# A build id follows the headers that a plug-in is compiled from, and no others.
+mkdir headers && cp -r "$source/engine" headers/
+build_id() {
+  cmake -Droot="$folder/headers" -Dversion=1 -Doutput="$folder/id.h" -P "$source/cmake/interface_id.cmake"
+  grep kHeadersFingerprint id.h
+}
+before=$(build_id)
+echo '// changed' >>headers/engine/verify.h
+[[ $(build_id) == "$before" ]] || fail "the build id follows a header that engine/plugin.h does not include"
+echo '// changed' >>headers/engine/graph.h
+[[ $(build_id) != "$before" ]] || fail "the build id does not follow engine/graph.h"
 
 nm -DC --defined-only "$library" | cut -d ' ' -f 3- >names.txt
 grep -q 'lockstep::engine::build_training' names.txt || fail "the library does not show build_training"

@@ -181,6 +181,33 @@ TEST(Job, ResolvedJobReadsBackTheSame) {
   EXPECT_EQ(to_json(parse_job(resolved.dump(), "/elsewhere/job.json")), resolved);
 }
 
+TEST(Job, KeysOfAPluginsOwnAreKeptAndWrittenBack) {
+  json text = small_job();
+  text["model"] = {{"kind", "plugin"}, {"path", "libs/mine.so"},        {"classes", 3},
+                   {"blocks", 4},      {"shape", {{"wide", {1, 2.5}}}}, {"contxt", "anything"}};
+  const Job job = read(text);
+  EXPECT_EQ(job.model.plugin, "/jobs/libs/mine.so");
+  EXPECT_EQ(job.model.classes, 3);
+  EXPECT_FALSE(job.model.window);
+  EXPECT_EQ(json::parse(job.model.own_keys),
+            (json{{"blocks", 4}, {"shape", {{"wide", {1, 2.5}}}}, {"contxt", "anything"}}));
+  const json resolved = to_json(job);
+  EXPECT_EQ(resolved["model"]["blocks"], 4);
+  EXPECT_EQ(resolved["model"]["path"], "/jobs/libs/mine.so");
+  EXPECT_EQ(to_json(parse_job(resolved.dump(), "/elsewhere/job.json")), resolved);
+}
+
+TEST(Job, KnownKeysOfAPluginAreChecked) {
+  EXPECT_THAT(refusal_with("/model", {{"kind", "plugin"}}),
+              HasSubstr("model.path: expected this key, found none"));
+  EXPECT_THAT(refusal_with("/model", {{"kind", "plugin"}, {"pth", "a.so"}}),
+              HasSubstr("model.pth: unknown key of plugin; did you mean model.path?"));
+  EXPECT_THAT(refusal_with("/model", {{"kind", "plugin"}, {"path", "a.so"}, {"context", 0}}),
+              HasSubstr("model.context: expected an integer from 1"));
+  EXPECT_THAT(refusal_with("/model", {{"kind", "plugin"}, {"path", "a.so"}, {"vocabulary", "x"}}),
+              HasSubstr("model.vocabulary: expected \"auto\" or a number"));
+}
+
 TEST(Job, NamesOfValuesAreTheFiles) {
   EXPECT_EQ(name_of(ModelKind::lenet), "lenet");
   EXPECT_EQ(name_of(DataFormat::synthetic), "synthetic");

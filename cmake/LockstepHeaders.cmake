@@ -1,0 +1,17 @@
+# Sets `result` to the headers given and all that they include, each once, as paths from `root`. What the build makes is
+# not among them.
+function(lockstep_reached_headers result root)
+  set(waiting ${ARGN})
+  set(reached "")
+  while(waiting)
+    list(POP_FRONT waiting header)
+    if(header IN_LIST reached OR NOT EXISTS ${root}/${header})
+      continue()
+    endif()
+    list(APPEND reached ${header})
+    file(STRINGS ${root}/${header} includes REGEX "^#include \"")
+    list(TRANSFORM includes REPLACE "^#include \"([^\"]+)\".*" "\\1")
+    list(APPEND waiting ${includes})
+  endwhile()
+  set(${result} ${reached} PARENT_SCOPE)
+endfunction()
