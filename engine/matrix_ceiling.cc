@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kExtent = 1024;
 constexpr double kFlops = 2.0 * kExtent * kExtent * kExtent;
-constexpr int kRuns = 5;
+constexpr int kRuns = 12;
 
 Graph product_graph(const OpTable& ops, Precision precision) {
   Graph graph;

@@ -9,7 +9,7 @@
 namespace lockstep::engine {
 
 // FLOP/s of the best of a few runs of one large product (1024 x 1024 x 1024) by the device's own
-// kernels, in the arithmetic that `precision` allows. Cost: about 0.1 s.
+// kernels, in the arithmetic that `precision` allows. Cost: about 0.2 s.
 [[nodiscard]] LOCKSTEP_API double matrix_ceiling(const OpTable& ops, const KernelTable& kernels,
                                                  Precision precision);
 

@@ -88,11 +88,12 @@ std::string dump(const JobPlan& plan, Dump what) {
   return text;
 }
 
-nlohmann::ordered_json to_json(const JobPlan& plan, const Job& job, int world, int threads) {
+nlohmann::ordered_json to_json(const JobPlan& plan, const Job& job, const ChosenFor& chosen) {
   nlohmann::ordered_json json;
   json["version"] = 1;
-  json["world"] = world;
-  json["threads"] = threads;
+  json["world"] = chosen.world;
+  json["threads"] = chosen.threads;
+  json["kernels"] = to_json(chosen.kernels);
   json["precision"] = std::string(name_of(job.precision));
   json["accumulate"] = job.accumulate;
   json["batch"] = plan.shape.batch;

@@ -11,6 +11,7 @@
 #include "engine/device/visibility.h"
 #include "runtime/data/source.h"
 #include "runtime/job.h"
+#include "runtime/kernel_choice.h"
 #include "runtime/parallel/agreement.h"
 
 namespace lockstep::runtime {
@@ -40,8 +41,13 @@ enum class Dump { graph, plan, memory };
 [[nodiscard]] LOCKSTEP_API std::string dump(const JobPlan& plan, Dump what);
 
 // plan.json: everything that was chosen. `hash` in it is over all the rest.
+struct ChosenFor {
+  int world = 1;
+  int threads = 1;
+  KernelChoice kernels;
+};
 [[nodiscard]] LOCKSTEP_API nlohmann::ordered_json to_json(const JobPlan& plan, const Job& job,
-                                                          int world, int threads);
+                                                          const ChosenFor& chosen);
 
 // What must be equal on all ranks: graph, buckets, world, precision, what of the job they share,
 // and what tokens stand for.

@@ -53,7 +53,7 @@ class Trainer {
 
   TrainEnd run(const TrainOptions& options) {
     try {
-      prepare();
+      prepare(options);
       begin(options);
       const TrainEnd end = run_steps();
       if (log_) {
@@ -104,13 +104,19 @@ class Trainer {
   [[nodiscard]] Share training_share() const { return {place_.rank, place_.world}; }
 
   // What may fail on every rank alike (a file that is not there) is said by one.
-  void prepare() {
+  void prepare(const TrainOptions& options) {
     std::exception_ptr failure;
     try {
       datasets_ = open_datasets(job_, needs_of(job_));
-      kernels_ = engine::cpu::kernels(threads_);
+      nlohmann::json wanted;
+      if (options.plan) {
+        wanted = read_plan(*options.plan);
+        kernel_choice_ = kernels_of(wanted, *options.plan);
+      }
+      kernels_ = engine::cpu::kernels(threads_, kernel_choice_.isa, kernel_choice_.low_products);
       plan_.emplace(
           plan_job(job_, shape_of(job_, datasets_, place_.world, group_->world()), kernels_));
+      if (options.plan) require_same_plan(plan_json(), wanted, *options.plan);
       if (const auto available = available_memory()) {
         require_memory(*plan_, job_, {*available, place_.local_world}, kernels_);
       }
@@ -185,7 +191,7 @@ class Trainer {
   }
 
   [[nodiscard]] nlohmann::ordered_json plan_json() const {
-    return to_json(*plan_, job_, place_.world, threads_);
+    return to_json(*plan_, job_, {place_.world, threads_, kernel_choice_});
   }
 
   void note_plan_change(const std::string& saved, std::vector<std::string>& messages) const {
@@ -366,6 +372,7 @@ class Trainer {
   Datasets datasets_;
   Worker worker_;
   collectives::Communicator* group_ = nullptr;
+  KernelChoice kernel_choice_ = best_kernels();
   engine::KernelTable kernels_;
   std::optional<JobPlan> plan_;
   std::optional<Replica> replica_;

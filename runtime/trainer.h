@@ -13,6 +13,9 @@ namespace lockstep::runtime {
 
 struct TrainOptions {
   std::filesystem::path runs = "runs";  // where a run folder is made, if the launcher has made none
+  // plan.json of an earlier run: its kernels are used, and the rest must be the same. Default: the
+  // best kernels of this machine.
+  std::optional<std::filesystem::path> plan;
 };
 
 enum class TrainEnd { done, interrupted };

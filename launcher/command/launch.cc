@@ -34,6 +34,7 @@ constexpr std::string_view kExamples =
 struct Options {
   std::optional<std::int64_t> workers, per_host;
   std::vector<std::string> settings;
+  std::string plan;  // plan.json to follow; empty: none
   std::string runs = "runs";
   double grace_s = 1;
   bool verbose = false;
@@ -69,6 +70,9 @@ std::optional<int> parse(const std::vector<std::string>& args, Options& options)
   app.add_option("--set", options.settings, "override a key of the job file; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  app.add_option("--plan", options.plan,
+                 "a job: follow this plan.json of an earlier run: the same kernels, the same bits")
+      ->type_name("FILE");
   app.add_option("--runs", options.runs, "where run folders are made (default: runs)")
       ->type_name("DIR");
   app.add_option("--grace", options.grace_s,
@@ -96,6 +100,7 @@ Task job_task(const Options& options, const std::filesystem::path& lockstep) {
   for (const std::string& setting : options.settings) {
     task.args.insert(task.args.end(), {"--set", setting});
   }
+  if (!options.plan.empty()) task.args.insert(task.args.end(), {"--plan", options.plan});
   if (!runtime::metrics::is_run_name(task.name)) {
     throw UsageError(
         fmt::format("the job's name '{}' cannot name a folder: it must be a plain file "
@@ -106,6 +111,9 @@ Task job_task(const Options& options, const std::filesystem::path& lockstep) {
 }
 
 Task program_task(const Options& options) {
+  if (!options.plan.empty()) {
+    throw UsageError("--plan is a job's; a program takes its own arguments");
+  }
   if (!options.settings.empty()) {
     throw UsageError("--set changes a job file; a program takes its own arguments");
   }

@@ -45,6 +45,9 @@ int run_train(const std::vector<std::string>& args) {
       ->allow_extra_args(false);
   app.add_option("--runs", options.runs, "where the run folder is made (default: runs)")
       ->type_name("DIR");
+  app.add_option("--plan", options.plan,
+                 "follow this plan.json of an earlier run: the same kernels, the same bits")
+      ->type_name("FILE");
   app.add_option("--dump", what, "print the compiled job instead of training it")
       ->type_name("graph|plan|memory")
       ->check(CLI::IsMember({"graph", "plan", "memory"}));

@@ -19,6 +19,7 @@ struct Case {
   int killed_rank;
   // As many as leave the time to kill a worker in mid-run.
   int steps;
+  const char* precision = "fp32";
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& test) {
@@ -26,7 +27,9 @@ std::ostream& operator<<(std::ostream& out, const Case& test) {
 }
 
 Json job_of(const Case& test) {
-  Json job = std::string(test.model) == "lenet" ? lenet_job() : resnet_job();
+  const std::string model = test.model;
+  Json job = model == "lenet" ? lenet_job() : model == "resnet" ? resnet_job() : gpt_job();
+  job["precision"] = test.precision;
   job["optimizer"]["kind"] = test.optimizer;
   job["optimizer"]["learning_rate"] = {{"schedule", "cosine"}, {"peak", 0.002}};
   job["accumulate"] = test.accumulate;
@@ -101,7 +104,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, TrainResume,
                          testing::Values(Case{"lenet_adamw", "lenet", "adamw", 2, 1, 200},
                                          Case{"lenet_sgd", "lenet", "sgd", 2, 0, 200},
                                          Case{"resnet_adamw", "resnet", "adamw", 1, 0, 60},
-                                         Case{"resnet_sgd", "resnet", "sgd", 1, 1, 60}),
+                                         Case{"resnet_sgd", "resnet", "sgd", 1, 1, 60},
+                                         Case{"resnet_bf16", "resnet", "sgd", 1, 0, 60, "bf16"},
+                                         Case{"gpt_bf16", "gpt", "adamw", 2, 1, 120, "bf16"}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(TrainResume, AutoStartsAnewWhereTheRunIsDoneOrOfAnotherJob) {

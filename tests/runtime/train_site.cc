@@ -29,6 +29,16 @@ Json resnet_job() {
     "steps": 12, "log_every_steps": 1, "checkpoint": {"every_steps": 4}})");
 }
 
+Json gpt_job() {
+  return Json::parse(R"({
+    "name": "gpt",
+    "model": {"kind": "gpt2", "layers": 2, "heads": 2, "width": 16, "context": 16, "vocabulary": 20,
+              "dropout": 0.1},
+    "data": {"train": {"format": "synthetic", "samples": 120}, "batch": 12, "threads": 1},
+    "optimizer": {"kind": "adamw", "learning_rate": {"peak": 0.003}, "clip_norm": 1.0},
+    "steps": 12, "log_every_steps": 1, "checkpoint": {"every_steps": 4}})");
+}
+
 std::string TrainSite::write(const Json& job, const std::string& file) const {
   const std::filesystem::path path = folder() / file;
   std::ofstream(path) << job.dump(2) << '\n';

@@ -21,6 +21,7 @@ using Json = nlohmann::json;
 // Small jobs on synthetic data, named after their model, of 12 steps, a checkpoint every 4.
 [[nodiscard]] Json lenet_job();   // AdamW, batch 96
 [[nodiscard]] Json resnet_job();  // depth 8, SGD, batch 16, flips and crops
+[[nodiscard]] Json gpt_job();     // two layers, dropout, clipping, AdamW, batch 12
 
 class TrainSite {
  public:

@@ -64,7 +64,7 @@ ModelFunction my_model(const ModelRequest& request) {
   return [options, classes = request.classes](ModelBuilder& b, ValueId image) {
     ValueId x =
         convolution(b, "stem", image, {.channels = options.channels, .kernel = 3, .pad = 1});
-    x = b.max_pool("stem.pool", b.relu("stem.relu", x), 2);
+    x = b.max_pool("stem.pool", b.relu("stem.relu", x), {.size = 2, .stride = 2});
     for (std::int64_t i = 0; i < options.blocks; ++i) {
       b.begin_block();  // so that "recompute": "block" can forget what lies inside
       x = block(b, "block" + std::to_string(i), x, options);
