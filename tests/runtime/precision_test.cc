@@ -30,7 +30,7 @@ TEST(Precision, ResNetsLossesInBf16FollowThoseInFp32) {
   EXPECT_LT(mean(exact.end() - 3, exact.end()), 0.95 * mean(exact.begin(), exact.begin() + 3))
       << "nothing was learnt, so nothing was compared";
   for (std::size_t step = 0; step < exact.size(); ++step) {
-    EXPECT_NEAR(low[step] / exact[step], 1, 0.04) << "step " << step;
+    EXPECT_NEAR(low[step] / exact[step], 1, 0.08) << "step " << step;
   }
   EXPECT_NEAR(mean(low.begin(), low.end()) / mean(exact.begin(), exact.end()), 1, 0.015);
   EXPECT_NE(low, exact) << "both ran in fp32";
