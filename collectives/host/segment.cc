@@ -1,5 +1,6 @@
 #include "collectives/host/segment.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,12 +17,6 @@
 namespace lockstep::collectives::host {
 namespace {
 
-#ifndef MADV_POPULATE_WRITE
-constexpr int kPopulateWrite = 23;
-#else
-constexpr int kPopulateWrite = MADV_POPULATE_WRITE;
-#endif
-
 [[noreturn]] void fail(std::string_view what, std::size_t bytes, int error) {
   throw CollectiveError(
       fmt::format("shared memory of {} bytes: {} failed: {}; free memory on this "
@@ -35,10 +30,6 @@ std::shared_ptr<Segment> map(Descriptor descriptor, std::size_t bytes) {
   auto segment = std::make_shared<Segment>(std::span(static_cast<std::byte*>(address), bytes),
                                            std::move(descriptor));
   ::madvise(address, bytes, MADV_HUGEPAGE);
-  // Kernels before 5.14 do not know it and give EINVAL: pages then come when they are first used.
-  if (::madvise(address, bytes, kPopulateWrite) != 0 && errno != EINVAL) {
-    fail("madvise(MADV_POPULATE_WRITE)", bytes, errno);
-  }
   return segment;
 }
 
@@ -69,6 +60,8 @@ std::shared_ptr<Segment> Segment::shared(std::string_view name, std::size_t byte
   if (!descriptor) fail("memfd_create", bytes, errno);
   if (::ftruncate(descriptor.get(), static_cast<off_t>(bytes)) != 0)
     fail("ftruncate", bytes, errno);
+  if (::fallocate(descriptor.get(), 0, 0, static_cast<off_t>(bytes)) != 0)
+    fail("fallocate", bytes, errno);
   return map(std::move(descriptor), bytes);
 }
 

@@ -19,9 +19,10 @@ class Segment {
   // Memory of this process alone. Errors: std::bad_alloc.
   [[nodiscard]] static std::shared_ptr<Segment> in_process(std::size_t bytes);
 
-  // A new memfd that others can map; `name` shows in /proc/PID/maps. Its pages are touched here, so
-  // that they lie near the caller and a lack of memory shows now. Errors: CollectiveError naming
-  // it.
+  // A new memfd that others can map; `name` shows in /proc/PID/maps. Its pages are taken here, so
+  // that they lie near the caller and a lack of memory shows now; they enter a process's own
+  // account when it touches them, and a rank does not touch what belongs to others alone. Errors:
+  // CollectiveError naming it.
   [[nodiscard]] static std::shared_ptr<Segment> shared(std::string_view name, std::size_t bytes);
 
   // The segment behind a descriptor received from another rank. Errors: CollectiveError.
