@@ -110,6 +110,20 @@ def fill(model, seed, calm):
             parameter.copy_(torch.from_numpy(values.astype(np.float64)))
 
 
+def gradients_of(model):
+    """Of each parameter: the norm, and the values at 16 places."""
+    gradients = {}
+    for name, parameter in model.named_parameters():
+        flat = parameter.grad.flatten()
+        places = [i * (flat.numel() - 1) // 15 for i in range(16)]
+        gradients[name] = {
+            "norm": flat.norm().item(),
+            "places": places,
+            "values": [flat[i].item() for i in places],
+        }
+    return gradients
+
+
 def golden(model, seed, batch, shape, calm):
     model = model.double()
     fill(model, seed, calm)
@@ -124,16 +138,10 @@ def golden(model, seed, batch, shape, calm):
     loss.backward()
     if nearest:
         print("nearest to a kink:", min(nearest))
-    gradients = {}
-    for name, parameter in model.named_parameters():
-        flat = parameter.grad.flatten()
-        places = [i * (flat.numel() - 1) // 15 for i in range(16)]
-        gradients[name] = {
-            "norm": flat.norm().item(),
-            "places": places,
-            "values": [flat[i].item() for i in places],
-        }
-    return {"torch": torch.__version__, "seed": seed, "batch": batch, "loss": loss.item(), "gradients": gradients}
+    return {
+        "torch": torch.__version__, "seed": seed, "batch": batch, "loss": loss.item(),
+        "gradients": gradients_of(model),
+    }
 
 
 if __name__ == "__main__":
