@@ -1,0 +1,15 @@
+# hwloc has no CMake package of its own. Defines Hwloc::hwloc.
+include(FindPackageHandleStandardArgs)
+find_path(Hwloc_INCLUDE_DIR hwloc.h)
+find_library(Hwloc_LIBRARY hwloc)
+if(Hwloc_INCLUDE_DIR AND EXISTS ${Hwloc_INCLUDE_DIR}/hwloc/autogen/config.h)
+  file(STRINGS ${Hwloc_INCLUDE_DIR}/hwloc/autogen/config.h line REGEX "define HWLOC_VERSION \"")
+  string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" Hwloc_VERSION "${line}")
+endif()
+find_package_handle_standard_args(Hwloc REQUIRED_VARS Hwloc_LIBRARY Hwloc_INCLUDE_DIR VERSION_VAR Hwloc_VERSION)
+if(Hwloc_FOUND AND NOT TARGET Hwloc::hwloc)
+  add_library(Hwloc::hwloc UNKNOWN IMPORTED)
+  set_target_properties(Hwloc::hwloc PROPERTIES
+    IMPORTED_LOCATION ${Hwloc_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${Hwloc_INCLUDE_DIR})
+endif()
+mark_as_advanced(Hwloc_INCLUDE_DIR Hwloc_LIBRARY)

@@ -1,0 +1,48 @@
+// How every two GPUs and NICs of a machine reach each other: NCCL's kinds, and a bandwidth.
+//
+// Thread rule: pure functions of values. Source: NCCL 2.28 (graph/paths.cc, topo.cc), in its own
+// rules; the kinds' order is NCCL's, best first. `unknown` is ours: a recording that does not say
+// (a virtual machine whose PCI tree is hidden).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/machine.h"
+
+namespace lockstep::topology {
+
+enum class PathKind { LOC, NVL, NVB, C2C, PIX, PXB, P2C, PXN, PHB, SYS, NET, DIS, unknown };
+
+struct Path {
+  DeviceId from, to;
+  PathKind kind = PathKind::unknown;
+  std::string label;  // nvidia-smi's word where it is known: "NV18", "NODE"; else the kind's
+  std::optional<double> GBps;  // the narrowest link of it
+
+  bool operator==(const Path&) const = default;
+};
+
+// Where every pair's path stands. Only GPUs and NICs are asked for, in either order.
+class PathTable {
+ public:
+  explicit PathTable(std::vector<Path> paths);
+
+  // The path of a device to itself is LOC. A pair that is not in the table is `unknown`.
+  [[nodiscard]] Path between(DeviceId from, DeviceId to) const;
+  [[nodiscard]] const std::vector<Path>& all() const { return paths_; }
+
+ private:
+  std::vector<Path> paths_;  // sorted by (from, to)
+};
+
+// From links where `machine` has them, else from what the recording states of pairs (NODE is read
+// as PHB). Cost: breadth-first from each device, O(devices x links).
+[[nodiscard]] PathTable paths_of(const Machine& machine);
+
+[[nodiscard]] std::string_view to_string(PathKind kind);  // "LOC", ..., "unknown"
+[[nodiscard]] std::optional<PathKind> parse_path_kind(std::string_view text);
+
+}  // namespace lockstep::topology

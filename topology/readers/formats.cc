@@ -1,0 +1,29 @@
+#include "topology/readers/formats.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace lockstep::topology {
+namespace {
+
+constexpr std::array<Format, 0> kFormats{};
+
+}  // namespace
+
+std::span<const Format> formats() {
+  return kFormats;
+}
+
+Reading read_recording(const Recording& recording) {
+  for (const Format& format : formats()) {
+    if (format.recognises(recording.text)) return format.read(recording);
+  }
+  std::string names;
+  for (const Format& format : formats())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
+  throw ReadError(recording.name, 0,
+                  fmt::format("not a recording that can be read; known are: {}", names));
+}
+
+}  // namespace lockstep::topology
