@@ -4,14 +4,15 @@
 
 namespace lockstep::runtime {
 
-void fill_from_plan(metrics::Summary& summary, const JobPlan& plan) {
+void fill_from_plan(metrics::Summary& summary, const JobPlan& plan, int sharers) {
   const engine::ArenaBytes& bytes = plan.compiled.arena_bytes;
   auto arena = [&](engine::Arena which) {
     return static_cast<std::int64_t>(bytes[static_cast<std::size_t>(which)]);
   };
   std::int64_t planned = 0;
   for (std::size_t of_arena : bytes) planned += static_cast<std::int64_t>(of_arena);
-  summary.memory.planned = planned;
+  const std::int64_t optimizer = arena(engine::Arena::optimizer);
+  summary.memory.planned = planned - optimizer + optimizer / sharers;
   summary.memory.arenas = {arena(engine::Arena::parameters), arena(engine::Arena::gradients),
                            arena(engine::Arena::optimizer), arena(engine::Arena::activations),
                            arena(engine::Arena::workspace)};

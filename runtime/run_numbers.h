@@ -18,8 +18,10 @@ struct RunSoFar {
   double ceiling = 0;           // FLOP/s that matrix products reach on all workers; 0: not measured
 };
 
-// Sizes of arenas and the bound.
-LOCKSTEP_API void fill_from_plan(metrics::Summary& summary, const JobPlan& plan);
+// Sizes of arenas, the bound, and what a worker's process will have touched: all arenas, but of the
+// optimizer's states only the slice that it updates. REQUIRES: sharers, the workers of a host that
+// share its states, is at least 1.
+LOCKSTEP_API void fill_from_plan(metrics::Summary& summary, const JobPlan& plan, int sharers);
 // Steps, epochs, samples, tokens, and rates where something was timed.
 LOCKSTEP_API void fill_from_run(metrics::Summary& summary, const JobPlan& plan,
                                 const RunSoFar& run);

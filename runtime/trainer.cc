@@ -351,7 +351,7 @@ class Trainer {
   }
 
   void fill_summary() {
-    fill_from_plan(log_->summary(), *plan_);
+    fill_from_plan(log_->summary(), *plan_, job_.parallel.synchronise ? place_.local_world : 1);
     fill_from_run(log_->summary(), *plan_,
                   {.world = place_.world,
                    .accumulate = job_.accumulate,

@@ -36,6 +36,11 @@ def ratio_line(what, ours, theirs):
 
 def lockstep_job(lockstep, job, workers, threads=1):
     """Trains `job` (a dict) on `workers` workers with one launch and returns its summary.json."""
+    return lockstep_run(lockstep, job, workers, threads)[0]
+
+
+def lockstep_run(lockstep, job, workers, threads=1):
+    """The same; returns its summary.json and the lines of its metrics.jsonl."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "job.json"
         path.write_text(json.dumps(job))
@@ -45,7 +50,9 @@ def lockstep_job(lockstep, job, workers, threads=1):
         if done.returncode != 0:
             raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
         name = job.get("name", "job")
-        return json.loads((pathlib.Path(folder) / name / "latest" / "summary.json").read_text())
+        run = pathlib.Path(folder) / name / "latest"
+        metrics = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        return json.loads((run / "summary.json").read_text()), metrics
 
 
 def synthetic(model, batch, steps, **other):

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "engine/cpu/kernels.h"
+#include "runtime/run_numbers.h"
 
 namespace lockstep::runtime {
 namespace {
@@ -78,6 +79,19 @@ TEST(MemoryBudget, WhatFitsPasses) {
   const auto kernels = engine::cpu::kernels(1);
   const JobPlan plan = plan_job(job_of(""), shape(), kernels);
   require_memory(plan, job_of(""), {bytes_of_host(plan, 2), 2}, kernels);
+}
+
+TEST(MemoryBudget, AWorkerIsPlannedItsSliceOfTheOptimizersStates) {
+  const JobPlan plan = plan_job(job_of(""), shape(), engine::cpu::kernels(1));
+  metrics::Summary alone, shared;
+  fill_from_plan(alone, plan, 1);
+  fill_from_plan(shared, plan, 4);
+  ASSERT_TRUE(alone.memory.planned && shared.memory.planned);
+  EXPECT_EQ(static_cast<std::size_t>(*alone.memory.planned), bytes_of_host(plan, 1));
+  const auto optimizer = static_cast<std::int64_t>(
+      plan.compiled.arena_bytes[static_cast<std::size_t>(engine::Arena::optimizer)]);
+  ASSERT_GT(optimizer, 0);
+  EXPECT_EQ(*alone.memory.planned - *shared.memory.planned, optimizer - optimizer / 4);
 }
 
 TEST(MemoryBudget, WhatDoesNotFitIsAnsweredWithOwnersAndTheChangeThatHelps) {
