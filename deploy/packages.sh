@@ -4,6 +4,7 @@ build_packages=(g++ cmake ninja-build libdnnl-dev libboost-dev libfmt-dev nlohma
                 libcli11-dev libssl-dev zlib1g-dev libhwloc-dev libpugixml-dev)
 data_packages=(dataset-fashion-mnist)
 test_packages=(libgtest-dev libgmock-dev python3 python3-numpy)
+cluster_packages=(openssh-client openssh-server)
 
 # Prints those of the given packages that are not installed, one a line.
 missing_packages() {
@@ -45,4 +46,19 @@ install_packages() {
   fi
   "${as_root[@]}" apt-get update -q
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+}
+
+# The same for packages that bring daemons, none of which is started: invoke-rc.d asks policy-rc.d. Root only.
+install_stopped() {
+  local policy=/usr/sbin/policy-rc.d
+  [[ -z $(missing_packages "$@") ]] && return 0
+  if [[ $(id -u) != 0 ]] || [[ -e $policy ]]; then
+    echo "error: these packages are missing: $(missing_packages "$@" | tr '\n' ' ')" >&2
+    echo "  install them as root; the daemons in them are not needed and may be stopped" >&2
+    return 1
+  fi
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+  install_packages yes "$@" || { rm "$policy"; return 1; }
+  rm "$policy"
 }

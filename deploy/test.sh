@@ -33,6 +33,7 @@ source deploy/packages.sh
 packages=("${build_packages[@]}" "${test_packages[@]}" "${data_packages[@]}")
 [[ $mode == slow ]] && packages+=(mmdebstrap debian-archive-keyring)
 install_packages "$install" "${packages[@]}"
+[[ $install == never || ! $mode =~ ^(cluster|ci)$ ]] || install_stopped "${cluster_packages[@]}"
 
 jobs=$(nproc)
 # build_and_test PRESET TARGET CTEST-ARGUMENTS...
