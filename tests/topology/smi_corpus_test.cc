@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <sstream>
@@ -17,7 +17,6 @@
 namespace lockstep::topology {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -191,6 +190,48 @@ TEST_F(SmiCorpus, TheA10CloudMachineHasOneGpuAndOneVirtualNic) {
   ASSERT_EQ(machine.nics.size(), 1U);
   EXPECT_EQ(machine.nics[0].kind, NicKind::ethernet);
   EXPECT_TRUE(machine.nics[0].virtual_function);
+}
+
+// Bytes changed, cut out and doubled, at places that a small generator picks.
+TEST_F(SmiCorpus, DamagedRecordingsAreReadInPartOrRefused) {
+  std::uint32_t state = 1;
+  const auto pick = [&state](std::size_t below) {
+    state = state * 1664525U + 1013904223U;
+    return (state >> 8) % below;
+  };
+  int read_in_part = 0, refused = 0;
+  for (const char* folder : {"smi-topo", "nvlink", "logs", "lspci", "nccl-tests"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(corpus() / folder)) {
+      if (entry.path().extension() != ".txt") continue;
+      const std::string whole = load(entry.path()).text.substr(0, 1 << 15);
+      for (int round = 0; round < 40; ++round) {
+        Recording damaged{"damaged.txt", whole};
+        for (int change = 0; change < 12 && !damaged.text.empty(); ++change) {
+          const std::size_t at = pick(damaged.text.size());
+          const std::size_t length = 1 + pick(30);
+          switch (pick(3)) {
+            case 0:
+              damaged.text[at] = static_cast<char>(pick(256));
+              break;
+            case 1:
+              damaged.text.erase(at, length);
+              break;
+            default:
+              damaged.text.insert(at, damaged.text.substr(pick(damaged.text.size()), length));
+          }
+        }
+        try {
+          (void)read_recording(damaged);
+          ++read_in_part;
+        } catch (const ReadError& error) {
+          EXPECT_THAT(error.what(), StartsWith("damaged.txt"));
+          ++refused;
+        }
+      }
+    }
+  }
+  EXPECT_GT(read_in_part, 500);
+  EXPECT_GT(refused, 50);  // nccl-tests output always is
 }
 
 TEST_F(Acceptance, T06_TheVirtualSwitchesSpeedIsReadAsNcclBelievesIt) {

@@ -245,8 +245,11 @@ TEST(SmiTopo, RowsThatWereNotPastedLeaveTheirPairsUnknown) {
 }
 
 TEST(SmiTopo, OneGpuIsAMatrixToo) {
-  const Machine machine =
-      read("\tGPU0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \t0-15\t0\t\tN/A\n");
+  const Machine machine = read_recording({"one.txt",
+                                          "\tGPU0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
+                                          "GPU0\t X \t0-15\t0\t\tN/A\n"})
+                              .machine;
+  EXPECT_THAT(machine.sources, ElementsAre("nvidia-smi-topo"));
   EXPECT_EQ(machine.gpus.size(), 1U);
   EXPECT_EQ(machine.gpus[0].numa, 0);
   EXPECT_THAT(machine.stated, IsEmpty());
@@ -264,7 +267,7 @@ TEST(SmiTopo, AHeaderWithoutARowThatCanBeReadIsRefusedWithItsLine) {
 
 TEST(SmiTopo, OfNoiseLittleIsKept) {
   std::string text = kTwo;
-  for (int i = 0; i < 20000; ++i) text += "GPU0\t X \tNV4\nGPU0 GPU1\n";
+  for (int i = 0; i < 20000; ++i) text += "GPU0\t X \tGPU0\nGPU0 GPU1\n";
   const Machine machine = read(text);
   EXPECT_EQ(machine.gpus.size(), 2U);
   EXPECT_LE(machine.findings.size(), 70U);

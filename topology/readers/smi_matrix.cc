@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kNowhere = std::string_view::npos;
 
 // Of a text with more matrices than any has, the first are read.
-constexpr std::size_t kMaxMatrices = 64;
+constexpr std::size_t kMaxMatrices = 16;
 
 // A line that is a whole header of a matrix: it names GPUs first, and nothing but devices. A name
 // alone is a row that was cut.
@@ -54,8 +54,15 @@ class MatrixReader {
       return;
     }
     if (!open_) return;
+    if (trimmed(line).starts_with("Legend")) {
+      close();
+      return;
+    }
     if (begin_row(line) || continue_row(line) || continue_header(line)) return;
     finish_row();
+    const std::vector<std::string_view> parts = words(line);
+    if (!parts.empty() && cell_length_(parts[0]) == parts[0].size())
+      refuse("a device", "its name is missing", number_);
   }
 
   void open(const SmiHeader& header) {

@@ -42,7 +42,7 @@ struct SmiMatrix {
   int line = 0;
 };
 
-inline constexpr std::size_t kMaxSmiDevices = 1024;
+inline constexpr std::size_t kMaxSmiDevices = 256;
 
 // All matrices in the text. Errors: ReadError for a header that names more devices than that.
 [[nodiscard]] std::vector<SmiMatrix> read_smi_matrices(const Recording& recording,
