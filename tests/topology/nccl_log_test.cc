@@ -173,6 +173,15 @@ TEST(NcclLog, WhatIsCutOffIsSaidAndLinesWithoutAParentAreNotHungElsewhere) {
   EXPECT_THAT(messages(machine.findings, "nccl-log-cut"), HasSubstr("beginning and the end"));
 }
 
+TEST(NcclLog, ADeviceThatStandsTwiceIsReadOnce) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "CPU/0 (1/1/2)\n+ PCI[24.0] - GPU/84000 (4)\n";
+  const Machine machine = read(text);
+  EXPECT_EQ(machine.gpus.size(), 1U);
+  EXPECT_EQ(machine.links.size(), 1U);
+  EXPECT_THAT(codes(machine.findings), Contains("device-twice"));
+}
+
 TEST(NcclLog, ALogWithoutADumpIsRefusedWithWhatToSet) {
   try {
     (void)read_nccl_log({"nccl.log", "=== System : maxBw 1 totalBw 1 ===\n"});

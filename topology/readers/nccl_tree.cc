@@ -152,12 +152,21 @@ class TreeReader {
 
   void add_pci(const NcclLine& line, const Above* parent) {
     const NcclNode& node = line.node;
-    if (parent != nullptr && parent->kind != "CPU" && parent->kind != "PCI") {
+    const bool pci_device = node.kind == "PCI" || node.kind == "GPU" || node.kind == "NIC";
+    if (!pci_device || (parent != nullptr && parent->kind != "CPU" && parent->kind != "PCI")) {
       misplaced(line);
       return;
     }
     Above added{.column = line.node_column, .kind = node.kind};
     if (parent != nullptr) added.numa = parent->numa;
+    // Of NICs without a PCI device several may have one number.
+    const auto known = ids_.find({node.kind, node.id});
+    if (known != ids_.end() && node.kind != "NIC") {
+      notes_.add(twice(node), line.number);
+      added.id = known->second;
+      above_.push_back(added);
+      return;
+    }
     PciDevice pci;
     if (line.GBps < kLocalGBps) pci.address = address_of(node.id);
     const auto numa = added.numa >= 0 ? std::optional(added.numa) : std::nullopt;
@@ -169,17 +178,11 @@ class TreeReader {
     } else if (node.kind == "GPU") {
       added.id = {DeviceKind::gpu, static_cast<int>(machine_.gpus.size())};
       machine_.gpus.push_back({.pci = pci, .numa = numa});
-    } else if (node.kind == "NIC") {
+    } else {
       added.id = {DeviceKind::nic, static_cast<int>(machine_.nics.size())};
       machine_.nics.push_back({.pci = pci, .numa = numa});
-    } else {
-      misplaced(line);
-      return;
     }
-    if (!ids_.emplace(std::pair{node.kind, node.id}, added.id).second) {
-      // Of NICs without a PCI device several may have one number.
-      if (node.kind != "NIC") notes_.add(twice(node), line.number);
-    }
+    ids_.emplace(std::pair{node.kind, node.id}, added.id);
     if (parent != nullptr) {
       machine_.links.push_back(
           {.from = added.id, .to = parent->id, .kind = LinkKind::pcie, .GBps = line.GBps});
@@ -284,7 +287,8 @@ class TreeReader {
   static Finding twice(const NcclNode& node) {
     return {.severity = Severity::warning,
             .code = "device-twice",
-            .message = fmt::format("{}/{:x} stands twice in the dump", node.kind, node.id),
+            .message = fmt::format("{}/{:x} stands twice in the dump; the first is read", node.kind,
+                                   node.id),
             .remedy = "keep one dump a file"};
   }
 
