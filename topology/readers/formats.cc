@@ -4,10 +4,35 @@
 
 #include <array>
 
+#include "topology/nccl_tests.h"
+#include "topology/readers/lspci.h"
+#include "topology/readers/nccl_log.h"
+#include "topology/readers/smi_nvlink.h"
+#include "topology/readers/smi_p2p.h"
+#include "topology/readers/smi_topo.h"
+
 namespace lockstep::topology {
 namespace {
 
-constexpr std::array<Format, 0> kFormats{};
+constexpr std::array kFormats{
+    Format{"nvidia-smi-topo", is_smi_topo, read_smi_topo},
+    Format{"nvidia-smi-p2p", is_smi_p2p, read_smi_p2p},
+    Format{"nvidia-smi-nvlink", is_smi_nvlink, read_smi_nvlink},
+    Format{"nccl-log", is_nccl_log, read_nccl_log},
+    Format{"lspci", is_lspci, read_lspci},
+};
+
+// What is known and is not a recording of a machine or a fabric.
+struct Refusal {
+  bool (*recognises)(std::string_view text);
+  std::string_view reason;
+};
+
+constexpr std::array kRefusals{
+    Refusal{is_nccl_tests,
+            "nccl-tests output describes a run, not a machine; give a recording of "
+            "the machine it ran on"},
+};
 
 }  // namespace
 
@@ -18,6 +43,9 @@ std::span<const Format> formats() {
 Reading read_recording(const Recording& recording) {
   for (const Format& format : formats()) {
     if (format.recognises(recording.text)) return format.read(recording);
+  }
+  for (const Refusal& refusal : kRefusals) {
+    if (refusal.recognises(recording.text)) throw ReadError(recording.name, 0, refusal.reason);
   }
   std::string names;
   for (const Format& format : formats())
