@@ -4,10 +4,27 @@
 
 #include <array>
 
+#include "topology/readers/ibdev2netdev.h"
+#include "topology/readers/ibstat.h"
+#include "topology/readers/ibstatus.h"
+#include "topology/readers/ibv_devinfo.h"
+#include "topology/readers/ip_brief.h"
+#include "topology/readers/rdma_link.h"
+#include "topology/readers/show_gids.h"
+
 namespace lockstep::topology {
 namespace {
 
-constexpr std::array<Format, 0> kFormats{};
+constexpr std::array kFormats{
+    Format{"ibstat", is_ibstat, read_ibstat},
+    Format{"ibstatus", is_ibstatus, read_ibstatus},
+    Format{"ibdev2netdev", is_ibdev2netdev, read_ibdev2netdev},
+    Format{"show_gids", is_show_gids, read_show_gids},
+    Format{"ibv_devinfo", is_ibv_devinfo, read_ibv_devinfo},
+    Format{"rdma-link", is_rdma_link, read_rdma_link},
+    // By the shape of its lines alone: after all that have a word of their own.
+    Format{"ip-brief", is_ip_brief, read_ip_brief},
+};
 
 }  // namespace
 
