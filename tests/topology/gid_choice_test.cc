@@ -147,7 +147,7 @@ TEST(ShowGids, ReadsRowsWithAndWithoutAnIpv4Address) {
   const Machine machine =
       read_recording(
           {"gids.txt",
-           std::string(kHeader) +
+           std::string("[root@node1 ~]# show_gids | cat\n") + kHeader +
                "mlx5_1\t1\t0\tfe80:0000:0000:0000:0a42:a1ff:fe00:0001\t\t\tv1\tens1np0\n"
                "mlx5_0\t2\t3\t0000:0000:0000:0000:0000:ffff:0a01:0203\t10.1.2.3 \tv2\tens0\n"
                "n_gids_found=2\n"})

@@ -76,7 +76,7 @@ TEST(InterfaceKind, FollowsTheConventionsOfNames) {
 
 TEST(IpBrief, ReadsAddresses) {
   const Machine machine = read(
-      "$ ip -br a\n"
+      "root@node1:~# ip -br a\n"
       "lo               UNKNOWN        127.0.0.1/8 ::1/128 \n"
       "enp1s0           UP             10.0.2.15/24 metric 100 fe80::1/64 \r\n"
       "enp2s0           DOWN           \n"

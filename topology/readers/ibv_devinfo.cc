@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 
@@ -14,7 +15,6 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr int kMaxGidIndex = 4095;
 // Verbs name NVIDIA's adapters by the vendor's Ethernet prefix, Amazon's by its PCI number.
 constexpr std::uint32_t kMellanoxPrefix = 0x02c9;
 constexpr std::uint32_t kMellanox = 0x15b3;
@@ -38,6 +38,14 @@ bool is_own_attribute(Attribute attribute) {
          attribute.key == "active_mtu" || gid_index(attribute.key).has_value();
 }
 
+// Whether the reader has a use for it.
+bool is_known(std::string_view key) {
+  constexpr std::array<std::string_view, 12> kKeys{
+      "transport", "node_guid",  "vendor_id",  "vendor_part_id", "board_id",     "phys_port_cnt",
+      "port",      "phys_state", "link_layer", "active_width",   "active_speed", "state"};
+  return std::ranges::find(kKeys, key) != kKeys.end() || gid_index(key).has_value();
+}
+
 std::optional<std::uint32_t> parse_vendor(std::string_view text) {
   const auto digits = after(text, "0x");
   return digits ? parse_number<std::uint32_t>(*digits, 16) : std::nullopt;
@@ -53,14 +61,18 @@ class Reader {
       begin_device(value, line);
       return;
     }
-    if (!walk_.in_device()) begin_in_the_middle(line);
+    if (!walk_.in_device()) {
+      // Above the first device stand prompts and greetings, or the end of a device that is cut.
+      if (!is_known(key)) return;
+      begin_in_the_middle(line);
+    }
     if (key == "phys_port_cnt") {
       walk_.announce(value);
     } else if (key == "port") {
       lanes_.reset();
       walk_.begin_port(value, line);
     } else if (const auto index = gid_index(key)) {
-      add_gid(*index, value, line);
+      take_gid(*index, value, line);
     } else {
       describe(walk_.current(), attribute, line);
     }
@@ -109,7 +121,7 @@ class Reader {
     walk_.begin_device("", line);
   }
 
-  void add_gid(int index, std::string_view value, int line) {
+  void take_gid(int index, std::string_view value, int line) {
     const std::size_t comma = value.find(',');
     const auto address = parse_gid_address(trimmed(value.substr(0, comma)));
     if (!address) {
@@ -125,8 +137,9 @@ class Reader {
     Nic& port = walk_.current();
     const std::string type =
         comma == std::string_view::npos ? "" : plain(trimmed(value.substr(comma + 1)));
-    port.gids.push_back(
-        {.index = index, .address = to_string(*address), .type = type, .netdev = ""});
+    if (!add_gid(port,
+                 {.index = index, .address = to_string(*address), .type = type, .netdev = ""}))
+      return;
     if (port.kind == NicKind::unknown && type.starts_with("RoCE")) port.kind = NicKind::roce;
   }
 
@@ -188,9 +201,7 @@ Reading read_ibv_devinfo(const Recording& recording) {
     if (is_no_devices(line)) {
       reader.take_no_devices(lines.number());
     } else if (const auto attribute = parse_attribute(line)) {
-      // A prompt above the output ("$ ssh host: ibv_devinfo") is no device's attribute.
-      if (attribute->key.find(' ') == std::string_view::npos || gid_index(attribute->key))
-        reader.take(*attribute, lines.number());
+      reader.take(*attribute, lines.number());
     }
   }
   return {.machine = reader.machine(), .fabric = std::nullopt};

@@ -133,7 +133,8 @@ Reading read_ip_brief(const Recording& recording) {
     const std::string line = without_escapes(lines.text());
     auto interface = interface_of(line);
     if (!interface) {
-      if (words(line).size() >= 2 && !line.starts_with('$') && !line.starts_with('#')) {
+      // A prompt or greeting above the list is no damage.
+      if (!seen.empty() && words(line).size() > 1) {
         notes.add(damaged(fmt::format("expected \"INTERFACE STATE ADDRESSES\", found \"{}\"",
                                       plain(line))),
                   lines.number());

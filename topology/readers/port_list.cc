@@ -15,6 +15,12 @@ constexpr int kMaxPortNumber = 254;
 
 }  // namespace
 
+bool add_gid(Nic& port, Gid gid) {
+  if (gid.index < 0 || gid.index > kMaxGidIndex || port.gids.size() > kMaxGidIndex) return false;
+  port.gids.push_back(std::move(gid));
+  return true;
+}
+
 bool PortList::NaturalOrder::operator()(const Key& a, const Key& b) const {
   if (a.first != b.first) return natural_less(a.first, b.first);
   return a.second < b.second;

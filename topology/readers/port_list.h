@@ -16,6 +16,12 @@
 
 namespace lockstep::topology {
 
+// A port's GID table: adapters have 256 entries; what names more is damage.
+inline constexpr int kMaxGidIndex = 1023;
+
+// Adds an entry to the port's table; false where it is full, or has no entry of that index.
+[[nodiscard]] bool add_gid(Nic& port, Gid gid);
+
 class PortList {
  public:
   // No host has as many; what names more is damage, and its rest is left out with a finding.

@@ -17,7 +17,6 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr int kMaxGidIndex = 4095;
 constexpr std::size_t kColumnsBeforeVersion = 4;
 
 struct Row {
@@ -59,6 +58,11 @@ std::optional<Row> row_of(std::span<const std::string_view> cells) {
   return row;
 }
 
+// What no row can be read from but should be one: prompts and counts have no number there.
+bool looks_like_row(std::span<const std::string_view> cells) {
+  return cells.size() > 2 && (parse_number<int>(cells[1]) || parse_number<int>(cells[2]));
+}
+
 Finding damaged(std::string message) {
   return {.severity = Severity::warning,
           .code = "damaged-recording",
@@ -97,9 +101,8 @@ Reading read_show_gids(const Recording& recording) {
   PortList ports;
   for (Lines lines(recording.text); lines.next();) {
     const auto cells = words(lines.text());
-    if (cells.size() < 2 || is_header(cells) || cells[0].starts_with("---")) continue;
     const auto row = row_of(cells);
-    if (!row || row->version.empty()) {
+    if (row ? row->version.empty() : looks_like_row(cells)) {
       notes.add(
           damaged(fmt::format("no row of a GID table, or a cut one: \"{}\"", plain(lines.text()))),
           lines.number());
@@ -107,11 +110,11 @@ Reading read_show_gids(const Recording& recording) {
     if (!row) continue;
     Nic device;
     device.name = row->device;
-    ports.at(device, row->port)
-        .gids.push_back({.index = row->index,
-                         .address = to_string(row->address),
-                         .type = row->version.empty() ? "" : fmt::format("RoCE {}", row->version),
-                         .netdev = std::string(row->netdev)});
+    const std::string type = row->version.empty() ? "" : fmt::format("RoCE {}", row->version);
+    (void)add_gid(ports.at(device, row->port), {.index = row->index,
+                                                .address = to_string(row->address),
+                                                .type = type,
+                                                .netdev = std::string(row->netdev)});
   }
   reading.machine.sources = {"show_gids"};
   reading.machine.nics = ports.take(notes);
