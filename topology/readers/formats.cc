@@ -5,8 +5,15 @@
 #include <array>
 
 #include "topology/nccl_tests.h"
+#include "topology/readers/ibdev2netdev.h"
+#include "topology/readers/ibstat.h"
+#include "topology/readers/ibstatus.h"
+#include "topology/readers/ibv_devinfo.h"
+#include "topology/readers/ip_brief.h"
 #include "topology/readers/lspci.h"
 #include "topology/readers/nccl_log.h"
+#include "topology/readers/rdma_link.h"
+#include "topology/readers/show_gids.h"
 #include "topology/readers/smi_nvlink.h"
 #include "topology/readers/smi_p2p.h"
 #include "topology/readers/smi_topo.h"
@@ -20,6 +27,14 @@ constexpr std::array kFormats{
     Format{"nvidia-smi-nvlink", is_smi_nvlink, read_smi_nvlink},
     Format{"nccl-log", is_nccl_log, read_nccl_log},
     Format{"lspci", is_lspci, read_lspci},
+    Format{"ibstat", is_ibstat, read_ibstat},
+    Format{"ibstatus", is_ibstatus, read_ibstatus},
+    Format{"ibdev2netdev", is_ibdev2netdev, read_ibdev2netdev},
+    Format{"show_gids", is_show_gids, read_show_gids},
+    Format{"ibv_devinfo", is_ibv_devinfo, read_ibv_devinfo},
+    Format{"rdma-link", is_rdma_link, read_rdma_link},
+    // By the shape of its lines alone: after all that have a word of their own.
+    Format{"ip-brief", is_ip_brief, read_ip_brief},
 };
 
 // What is known and is not a recording of a machine or a fabric.
