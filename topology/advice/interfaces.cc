@@ -49,7 +49,6 @@ bool runs(const Interface& interface) {
 
 bool is_virtual(const Machine& machine, const Interface& interface) {
   switch (interface.kind) {
-    case InterfaceKind::veth:
     case InterfaceKind::vxlan:
     case InterfaceKind::tunnel:
       return true;
@@ -61,6 +60,7 @@ bool is_virtual(const Machine& machine, const Interface& interface) {
                                    (port.kind == InterfaceKind::physical ||
                                     port.kind == InterfaceKind::bond || port.pci.has_value());
                           });
+    case InterfaceKind::veth:  // within a container its own end, eth0, is the way out
     case InterfaceKind::unknown:
       break;
     case InterfaceKind::physical:

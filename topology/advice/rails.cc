@@ -35,7 +35,9 @@ Affinity affinity_of(const Machine& machine, const PathTable& paths, const std::
   if (gpus.empty() || nics.used.empty()) return Affinity::none;
   const Path first = path_of(paths, gpus.front(), nics.used.front());
   if (nics.used.size() == 1 && first.kind != PathKind::unknown) return Affinity::known;
-  if (is_near(first.kind)) return Affinity::known;
+  // A matrix of a Grace host does not say which of its CPUs a NIC hangs on.
+  const bool by_label_only = first.kind == PathKind::P2C && machine.links.empty();
+  if (is_near(first.kind) && !by_label_only) return Affinity::known;
   for (const int gpu : gpus) {
     for (const int nic : nics.used) {
       if (path_of(paths, gpu, nic).kind != first.kind) return Affinity::known;

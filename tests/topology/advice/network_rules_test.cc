@@ -61,6 +61,20 @@ TEST(IbHca, IsNotInventedForDevicesWithoutNames) {
   EXPECT_THAT(reason_unset(advice, "NCCL_IB_HCA"), HasSubstr("NIC6, NIC7"));
 }
 
+TEST(IbHca, IsNotDecidedWhereSeveralCardsShareASwitchAndNoRateTellsThemApart) {
+  Host host = small_roce();
+  host.machine.nics.push_back(host.machine.nics[0]);
+  host.machine.nics.back().name = "mlx5_2";
+  auto paths = host.paths.all();
+  paths.push_back({{DeviceKind::gpu, 0}, {DeviceKind::nic, 2}, PathKind::PIX, "PIX", {}});
+  paths.push_back({{DeviceKind::gpu, 1}, {DeviceKind::nic, 2}, PathKind::SYS, "SYS", {}});
+  host.paths = PathTable(paths);
+  EXPECT_THAT(reason_unset(advise_host(host), "NCCL_IB_HCA"), IsEmpty());
+  for (Nic& nic : host.machine.nics) nic.rate_Gbps.reset();
+  EXPECT_THAT(reason_unset(advise_host(host), "NCCL_IB_HCA"),
+              HasSubstr("mlx5_0, mlx5_2 are equally near GPU0"));
+}
+
 TEST(IbHca, NamesThePortWhereTheDeviceHasAnother) {
   Host host = small_roce();
   Nic second = host.machine.nics[1];
@@ -107,6 +121,13 @@ TEST(SocketIfname, IsNotSetForDockerWhichNcclLeavesOutByItself) {
   Host host = workstation_host();
   host.machine.interfaces.push_back(interface("docker0", {"172.17.0.1/16"}));
   host.machine.interfaces.push_back(interface("lo", {"127.0.0.1/8"}, InterfaceKind::loopback));
+  EXPECT_THAT(newly_set(advise_host(host)), IsEmpty());
+}
+
+TEST(SocketIfname, IsNotSetForAPodsOwnEndOfItsNetwork) {
+  Host host = small_roce();
+  host.machine.interfaces = {interface("eth0", {"10.244.3.7/24"}, InterfaceKind::veth),
+                             interface("net1", {"192.168.0.7/24"}, InterfaceKind::physical)};
   EXPECT_THAT(newly_set(advise_host(host)), IsEmpty());
 }
 

@@ -68,6 +68,16 @@ TEST(Rails, OfGraceAreNotCalledBroken) {
   EXPECT_THAT(reason_unset(advice, "NCCL_NET_GDR_LEVEL"), IsEmpty());
 }
 
+TEST(Rails, OfGraceAreNotInventedFromAMatrix) {
+  Host host = grace_tray();
+  std::vector<Path> paths = host.paths.all();
+  for (Path& path : paths) {
+    if (path.from.kind == DeviceKind::gpu) path.kind = PathKind::P2C;
+  }
+  host.paths = PathTable(paths);
+  EXPECT_THAT(advise_host(host).rails, IsEmpty());
+}
+
 TEST(Nics, EachPortThatIsLeftOutHasItsReason) {
   const auto advice = advise_host(bonded_front_end());
   ASSERT_EQ(advice.left_out.size(), 4U);
@@ -93,7 +103,7 @@ TEST(Nics, OfGpusTheJobDoesNotUseAreLeftOut) {
 }
 
 TEST(Nics, EthernetAmongInfiniBandIsLeftOut) {
-  Host host;
+  Host host{{}, PathTable({})};
   host.machine.gpus.resize(1);
   const auto add = [&](std::string name, NicKind kind, NicState state, double rate) {
     Nic nic;

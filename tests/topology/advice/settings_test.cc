@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "tests/topology/advice/hosts_to_advise.h"
 #include "topology/advice/settings.h"
 #include "topology/advice/variables.h"
@@ -162,6 +165,42 @@ TEST(Settings, OfTheProviderAreLeftAlone) {
   EXPECT_EQ(kept(advice, "NCCL_IB_GID_INDEX")->standing, Standing::provider);
   EXPECT_EQ(kept(advice, "NCCL_IB_TC")->standing, Standing::provider);
   EXPECT_THAT(advice.findings, IsEmpty());
+}
+
+// NAME=VALUE lines, as NCCL reads its files.
+std::vector<Setting> settings_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::vector<Setting> settings;
+  for (std::string line; std::getline(in, line);) {
+    const auto equal = line.find('=');
+    if (line.empty() || line[0] == '#' || equal == std::string::npos) continue;
+    settings.push_back({line.substr(0, equal), line.substr(equal + 1), file.string()});
+  }
+  return settings;
+}
+
+TEST(Settings, PublishedOnesOfProvidersRaiseNoAlarmOnTheirMachines) {
+  const std::filesystem::path folder(LOCKSTEP_SOURCE_DIR "/../shared/corpus/topology/settings");
+  if (!std::filesystem::is_directory(folder)) {
+    GTEST_SKIP() << "SKIPPED: the recordings are not here: " << folder;
+  }
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".md") continue;
+    const std::string name = entry.path().filename().string();
+    Machine machine;
+    machine.system.provider = name.starts_with("aws")   ? Provider::aws
+                              : name.starts_with("gcp") ? Provider::gcp
+                              : name.starts_with("oci") ? Provider::oci
+                                                        : Provider::azure;
+    machine.system.settings = settings_of(entry.path());
+    ASSERT_FALSE(machine.system.settings.empty()) << name;
+    const auto advice = advise(machine, PathTable({}), {});
+    for (const Finding& finding : advice.findings) ADD_FAILURE() << name << ": " << finding.message;
+    for (const Advice& one : advice.settings) EXPECT_TRUE(one.kept) << name << ": " << one.variable;
+    ++files;
+  }
+  EXPECT_GT(files, 0);
 }
 
 struct Harmful {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "topology/advice/name_list.h"
 #include "topology/advice/rules.h"
@@ -70,6 +71,37 @@ std::vector<std::string> evidence_of(const Situation& situation) {
   return evidence;
 }
 
+// Where GPUs have different numbers of near ports and no rate tells a rail from a second card
+// behind the same switch: what is not known, else the empty text.
+std::string uneven(const Situation& situation) {
+  const auto& used = situation.nics.used;
+  if (std::all_of(used.begin(), used.end(),
+                  [&](int i) { return situation.nic(i).rate_Gbps.has_value(); })) {
+    return {};
+  }
+  std::vector<std::string_view> most;
+  std::size_t fewest = used.size();
+  int gpu_of_most = 0;
+  for (const int gpu : situation.gpus) {
+    std::vector<std::string_view> near;
+    for (const int i : used) {
+      const auto path = situation.paths.between({DeviceKind::gpu, gpu}, {DeviceKind::nic, i});
+      if (is_near(path.kind)) near.push_back(situation.nic(i).name);
+    }
+    fewest = std::min(fewest, near.size());
+    if (near.size() > most.size()) {
+      most = near;
+      gpu_of_most = gpu;
+    }
+  }
+  if (fewest == 0 || most.size() == fewest) return {};
+  return fmt::format(
+      "{} are equally near GPU{}, other GPUs have {}: which of them is the rail does not follow "
+      "from "
+      "distances; add `ibstat`, which has their rates",
+      fmt::join(most, ", "), gpu_of_most, fewest);
+}
+
 }  // namespace
 
 Ruling ib_hca(const Situation& situation) {
@@ -80,6 +112,9 @@ Ruling ib_hca(const Situation& situation) {
   for (const LeftOut& left : nics.left_out) {
     if (!left.down) taken.push_back(left.nic_device);
     if (!left.down && situation.nic(left.nic).state == NicState::unknown) states_known = false;
+  }
+  if (auto unknown = uneven(situation); !unknown.empty()) {
+    return {{}, {{"NCCL_IB_HCA", std::move(unknown)}}, {}};
   }
   if (taken.empty()) return {};
   const auto unnamed = [&](int i) { return !is_named(situation.nic(i)); };
