@@ -4,10 +4,15 @@
 
 #include <array>
 
+#include "topology/readers/hwloc_xml.h"
+#include "topology/readers/sysfs_snapshot.h"
+
 namespace lockstep::topology {
 namespace {
 
-constexpr std::array<Format, 0> kFormats{};
+constexpr std::array<Format, 2> kFormats{
+    {{"hwloc-xml", is_hwloc_xml, read_hwloc_xml},
+     {"sysfs-snapshot", is_sysfs_snapshot, read_sysfs_snapshot}}};
 
 }  // namespace
 
