@@ -130,7 +130,12 @@ std::string CpuSet::to_mask(int words) const {
 }
 
 bool CpuSet::operator==(const CpuSet& other) const {
-  return cpus() == other.cpus();
+  const std::size_t words = std::max(words_.size(), other.words_.size());
+  for (std::size_t w = 0; w < words; ++w) {
+    const std::uint64_t own = w < words_.size() ? words_[w] : 0;
+    if (own != (w < other.words_.size() ? other.words_[w] : 0)) return false;
+  }
+  return true;
 }
 
 }  // namespace lockstep::topology

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "topology/nccl_tests.h"
+#include "topology/readers/hwloc_xml.h"
 #include "topology/readers/ibdev2netdev.h"
 #include "topology/readers/ibstat.h"
 #include "topology/readers/ibstatus.h"
@@ -17,11 +18,14 @@
 #include "topology/readers/smi_nvlink.h"
 #include "topology/readers/smi_p2p.h"
 #include "topology/readers/smi_topo.h"
+#include "topology/readers/sysfs_snapshot.h"
 
 namespace lockstep::topology {
 namespace {
 
 constexpr std::array kFormats{
+    Format{"hwloc-xml", is_hwloc_xml, read_hwloc_xml},
+    Format{"sysfs-snapshot", is_sysfs_snapshot, read_sysfs_snapshot},
     Format{"nvidia-smi-topo", is_smi_topo, read_smi_topo},
     Format{"nvidia-smi-p2p", is_smi_p2p, read_smi_p2p},
     Format{"nvidia-smi-nvlink", is_smi_nvlink, read_smi_nvlink},
