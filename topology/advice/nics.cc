@@ -96,9 +96,15 @@ class Sieve {
   void drop_bonds() {
     const auto single = [&](int i) { return !is_bond(machine_, nic(i)); };
     if (std::none_of(candidates_.begin(), candidates_.end(), single)) return;
-    if (gpus_served(single) < gpus_served([](int) { return true; })) return;
+    const auto has_single = [&](int gpu) {
+      return std::any_of(candidates_.begin(), candidates_.end(),
+                         [&](int i) { return single(i) && is_near(kind_between(paths_, gpu, i)); });
+    };
     drop([&](int i) {
-      if (single(i)) return std::string();
+      const bool is_only_one = std::any_of(gpus_.begin(), gpus_.end(), [&](int gpu) {
+        return is_near(kind_between(paths_, gpu, i)) && !has_single(gpu);
+      });
+      if (single(i) || is_only_one) return std::string();
       return fmt::format("carries the bond {}: a front-end network, not a rail",
                          nic(i).netdev.empty() ? nic(i).name : nic(i).netdev);
     });

@@ -29,10 +29,10 @@ struct NicChoice {
   std::vector<LeftOut> left_out;
 };
 
-// Leaves out, in this order: what is down; bonds where single ports serve the same GPUs; the link
-// layer that serves less (InfiniBand wins a tie); ports of half the fastest rate or less; ports far
-// from every GPU where each GPU has a near one, and those of GPUs the job does not use. Where no
-// distance is known none is left out for it.
+// Leaves out, in this order: what is down; bonds that no GPU needs, single ports being near; the
+// link layer that serves less (InfiniBand wins a tie); ports of half the fastest rate or less;
+// ports far from every GPU where each GPU has a near one, and those of GPUs the job does not use.
+// Where no distance is known none is left out for it.
 [[nodiscard]] NicChoice choose_nics(const Machine& machine, const PathTable& paths,
                                     const std::vector<int>& gpus);
 

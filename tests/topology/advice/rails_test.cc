@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <utility>
 
 #include "tests/topology/advice/hosts_to_advise.h"
 #include "topology/advice/name_list.h"
@@ -149,6 +150,14 @@ TEST(Nics, BondsAreUsedWhereTheyAreTheRails) {
   const auto advice = advise_host(host);
   EXPECT_THAT(rails_of_advice(advice), ElementsAre("GPU0 mlx5_bond_0", "GPU1 mlx5_bond_1"));
   EXPECT_THAT(advice.left_out, IsEmpty());
+}
+
+TEST(Nics, ABondThatIsAGpusOnlyNearPortIsUsed) {
+  Host host = bonded_front_end();
+  std::swap(host.machine.nics[0].netdev, host.machine.nics[3].netdev);
+  const auto advice = advise_host(host);
+  EXPECT_EQ(reason_left_out(advice, "mlx5_0"), "");
+  EXPECT_THAT(reason_left_out(advice, "mlx5_9"), HasSubstr("bond0"));
 }
 
 TEST(Advise, RefusesAGpuOrAVersionThatIsNone) {
