@@ -5,9 +5,9 @@
 // warned of in NCCL's log, and the plug-in leaves every choice to NCCL.
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -33,18 +33,24 @@ const char* table_path() {
   return nullptr;
 }
 
+// C's, since streams would bring all of the C++ library's locales into the plug-in.
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
 // Empty where it cannot be read, which is said.
 std::string read_file(const std::string& path, abi::Logger log) {
   errno = 0;
-  std::ifstream file(path, std::ios::binary);
+  const File file(std::fopen(path.c_str(), "rb"));
   std::string text;
   std::array<char, 1 << 16> part;
-  while (file && text.size() <= kLargestTable) {
-    file.read(part.data(), part.size());
-    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+  for (std::size_t got = 1; file && got > 0 && text.size() <= kLargestTable;) {
+    got = std::fread(part.data(), 1, part.size(), file.get());
+    text.append(part.data(), got);
   }
   std::string problem;
-  if (file.bad() || (file.fail() && !file.eof())) {
+  if (!file || std::ferror(file.get())) {
     problem = std::strerror(errno);
   } else if (text.size() > kLargestTable) {
     problem = "it is larger than 16 MiB";
