@@ -13,6 +13,7 @@
 #include "topology/readers/ip_brief.h"
 #include "topology/readers/lspci.h"
 #include "topology/readers/nccl_log.h"
+#include "topology/readers/nccl_xml.h"
 #include "topology/readers/rdma_link.h"
 #include "topology/readers/show_gids.h"
 #include "topology/readers/smi_nvlink.h"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::array kFormats{
     Format{"hwloc-xml", is_hwloc_xml, read_hwloc_xml},
+    Format{"nccl-xml", is_nccl_xml, read_nccl_xml},
     Format{"sysfs-snapshot", is_sysfs_snapshot, read_sysfs_snapshot},
     Format{"nvidia-smi-topo", is_smi_topo, read_smi_topo},
     Format{"nvidia-smi-p2p", is_smi_p2p, read_smi_p2p},
