@@ -15,6 +15,8 @@ struct Cluster {
   std::vector<Machine> hosts;
   std::optional<Fabric> fabric;
   std::vector<Finding> findings;  // of the cluster: differences between hosts, hosts not reached
+
+  bool operator==(const Cluster&) const = default;
 };
 
 }  // namespace lockstep::topology

@@ -22,6 +22,8 @@ struct Cpu {
   std::string model;         // the marketing name
   std::optional<int> family, model_number;  // in NCCL's count: base + (extended << 4)
   std::optional<int> sockets, cores, threads;
+
+  bool operator==(const Cpu&) const = default;
 };
 
 struct NumaNode {
@@ -30,6 +32,8 @@ struct NumaNode {
   std::optional<std::uint64_t> memory;  // bytes
   std::optional<int> socket;
   std::optional<int> mask_words;  // of 32 bits, where `cpus` was written as a mask
+
+  bool operator==(const NumaNode&) const = default;
 };
 
 // The link from a PCIe device up to its switch or root port. Speeds are GT/s of a lane (2.5, 5, 8,
@@ -38,6 +42,8 @@ struct PcieLink {
   std::optional<double> max_speed, speed;  // what device and slot could do; what they do now
   std::optional<int> max_width, width;     // lanes
   std::string as_written;                  // the speed as the recording has it, for evidence
+
+  bool operator==(const PcieLink&) const = default;
 };
 
 struct PciDevice {
@@ -45,6 +51,8 @@ struct PciDevice {
   std::optional<std::uint32_t> class_code;  // 24 bits: 0x060400
   std::optional<std::uint32_t> vendor, device, subsystem_vendor, subsystem_device;
   PcieLink link;
+
+  bool operator==(const PciDevice&) const = default;
 };
 
 // One NVLink port of a GPU, as `nvidia-smi nvlink` or NVML reports it.
@@ -54,6 +62,8 @@ struct NvlinkPort {
   std::optional<double> GBps;        // one direction
   std::optional<PciAddress> remote;  // the device at the other end
   std::string remote_kind;           // "GPU", "Switch", as reported; empty where it was not
+
+  bool operator==(const NvlinkPort&) const = default;
 };
 
 struct Gpu {
@@ -67,6 +77,8 @@ struct Gpu {
   std::optional<std::uint64_t> memory;  // bytes
   std::optional<bool> gpudirect;        // NCCL's `gdr` of a GPU
   std::vector<NvlinkPort> nvlinks;
+
+  bool operator==(const Gpu&) const = default;
 };
 
 enum class NicKind { unknown, infiniband, roce, ethernet, efa, other };
@@ -78,6 +90,8 @@ struct Gid {
   std::string type;      // "RoCE v1", "RoCE v2", "IB"; empty where it was not given
   std::string netdev;    // the interface it belongs to; empty where it was not given
   bool readable = true;  // false: of another network namespace
+
+  bool operator==(const Gid&) const = default;
 };
 
 // One port of an adapter, which is what NCCL calls a net device. Two ports of a card are two Nics
@@ -97,6 +111,8 @@ struct Nic {
   std::optional<bool> gpudirect;
   bool virtual_function = false;
   std::vector<Gid> gids;
+
+  bool operator==(const Nic&) const = default;
 };
 
 // Access control services of a bridge. What sends peer-to-peer traffic up to the root complex makes
@@ -106,6 +122,8 @@ struct AccessControl {
   bool request_redirect = false;
   bool completion_redirect = false;
   bool upstream_forwarding = false;
+
+  bool operator==(const AccessControl&) const = default;
 };
 
 struct Switch {
@@ -113,6 +131,8 @@ struct Switch {
   std::optional<AccessControl>
       access_control;  // empty: could not be read (needs root), or the bridge has none
   std::string name;
+
+  bool operator==(const Switch&) const = default;
 };
 
 enum class InterfaceKind {
@@ -137,6 +157,8 @@ struct Interface {
   std::string master;                  // the bond or bridge it belongs to
   std::optional<double> rate_Gbps;
   std::optional<PciAddress> pci;
+
+  bool operator==(const Interface&) const = default;
 };
 
 }  // namespace lockstep::topology

@@ -65,6 +65,8 @@ struct Machine {
   std::vector<PeerStatus> peers;
   System system;
   std::vector<Finding> findings;  // of reading; topology/findings adds those of judging
+
+  bool operator==(const Machine&) const = default;
 };
 
 // The node of that number, or null. The pointer lives as long as `machine` and its list.

@@ -40,6 +40,8 @@ struct System {
   std::optional<bool> verbs_devices;           // /dev/infiniband/uverbs* is there
   std::optional<bool> fabric_manager;          // runs
   std::vector<Setting> settings;               // in falling precedence
+
+  bool operator==(const System&) const = default;
 };
 
 }  // namespace lockstep::topology

@@ -4,18 +4,21 @@
 
 #include <array>
 
-#include "topology/nccl_tests.h"
 #include "topology/readers/hwloc_xml.h"
 #include "topology/readers/ibdev2netdev.h"
+#include "topology/readers/ibnetdiscover.h"
 #include "topology/readers/ibstat.h"
 #include "topology/readers/ibstatus.h"
 #include "topology/readers/ibv_devinfo.h"
 #include "topology/readers/ip_brief.h"
+#include "topology/readers/lockstep_json.h"
 #include "topology/readers/lspci.h"
 #include "topology/readers/nccl_log.h"
 #include "topology/readers/nccl_xml.h"
 #include "topology/readers/rdma_link.h"
+#include "topology/readers/refused.h"
 #include "topology/readers/show_gids.h"
+#include "topology/readers/slurm_topology.h"
 #include "topology/readers/smi_nvlink.h"
 #include "topology/readers/smi_p2p.h"
 #include "topology/readers/smi_topo.h"
@@ -25,6 +28,7 @@ namespace lockstep::topology {
 namespace {
 
 constexpr std::array kFormats{
+    Format{"lockstep-json", is_lockstep_json, read_lockstep_json},
     Format{"hwloc-xml", is_hwloc_xml, read_hwloc_xml},
     Format{"nccl-xml", is_nccl_xml, read_nccl_xml},
     Format{"sysfs-snapshot", is_sysfs_snapshot, read_sysfs_snapshot},
@@ -39,20 +43,10 @@ constexpr std::array kFormats{
     Format{"show_gids", is_show_gids, read_show_gids},
     Format{"ibv_devinfo", is_ibv_devinfo, read_ibv_devinfo},
     Format{"rdma-link", is_rdma_link, read_rdma_link},
+    Format{"ibnetdiscover", is_ibnetdiscover, read_ibnetdiscover},
+    Format{"slurm-topology", is_slurm_topology, read_slurm_topology},
     // By the shape of its lines alone: after all that have a word of their own.
     Format{"ip-brief", is_ip_brief, read_ip_brief},
-};
-
-// What is known and is not a recording of a machine or a fabric.
-struct Refusal {
-  bool (*recognises)(std::string_view text);
-  std::string_view reason;
-};
-
-constexpr std::array kRefusals{
-    Refusal{is_nccl_tests,
-            "nccl-tests output describes a run, not a machine; give a recording of "
-            "the machine it ran on"},
 };
 
 }  // namespace
@@ -65,9 +59,7 @@ Reading read_recording(const Recording& recording) {
   for (const Format& format : formats()) {
     if (format.recognises(recording.text)) return format.read(recording);
   }
-  for (const Refusal& refusal : kRefusals) {
-    if (refusal.recognises(recording.text)) throw ReadError(recording.name, 0, refusal.reason);
-  }
+  if (const auto reason = refusal_of(recording.text)) throw ReadError(recording.name, 0, *reason);
   std::string names;
   for (const Format& format : formats())
     names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);

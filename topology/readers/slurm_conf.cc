@@ -1,0 +1,78 @@
+#include "topology/readers/slurm_conf.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <ranges>
+
+namespace lockstep::topology {
+namespace {
+
+constexpr std::string_view kBlanks = " \t";
+
+std::string lower(std::string_view text) {
+  std::string all(text);
+  for (char& c : all) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return all;
+}
+
+std::string_view without_comment(std::string_view line) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') quoted = !quoted;
+    if (line[i] == '#' && !quoted && (i == 0 || line[i - 1] != '\\')) return line.substr(0, i);
+  }
+  return line;
+}
+
+// Takes "Key = Value" or "Key="Value"" from the front of `rest`; false where something else stands.
+bool take_setting(std::string_view& rest, SlurmLine& line) {
+  const std::size_t key_end = rest.find_first_of(" \t=");
+  if (key_end == 0 || key_end == std::string_view::npos) return false;
+  std::string_view value = trimmed(rest.substr(key_end));
+  if (!value.starts_with('=')) return false;
+  value = trimmed(value.substr(1));
+  const std::string key = lower(rest.substr(0, key_end));
+  if (value.starts_with('"')) {
+    const std::size_t close = value.find('"', 1);
+    if (close == std::string_view::npos) return false;
+    line.settings.emplace_back(key, value.substr(1, close - 1));
+    rest = trimmed(value.substr(close + 1));
+    return true;
+  }
+  const std::size_t end = std::min(value.find_first_of(kBlanks), value.size());
+  line.settings.emplace_back(key, value.substr(0, end));
+  rest = trimmed(value.substr(end));
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string_view> SlurmLine::value(std::string_view key) const {
+  for (const auto& [name, text] : std::views::reverse(settings)) {
+    if (name == key) return text;
+  }
+  return std::nullopt;
+}
+
+std::optional<SlurmLine> SlurmConf::next() {
+  while (lines_.next()) {
+    SlurmLine line;
+    line.number = lines_.number();
+    std::string text(trimmed(without_comment(lines_.text())));
+    line.cut = lines_.text().size() == Lines::kMaxLength;
+    while (text.ends_with('\\') && lines_.next()) {
+      text.pop_back();
+      line.cut = line.cut || lines_.text().size() == Lines::kMaxLength;
+      text += trimmed(without_comment(lines_.text()));
+    }
+    std::string_view rest = trimmed(text);
+    while (!rest.empty() && take_setting(rest, line)) {
+    }
+    line.strange = rest.substr(0, std::min(rest.find_first_of(kBlanks), rest.size()));
+    if (!line.settings.empty() || !line.strange.empty()) return line;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockstep::topology
