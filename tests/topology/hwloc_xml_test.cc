@@ -185,8 +185,9 @@ TEST(HwlocXml, EveryCutIsReadInPartOrRefused) {
     try {
       const Machine machine = read(kVersion3.substr(0, length));
       EXPECT_LE(machine.gpus.size(), 2);
-      if (machine.gpus.size() < 2)
+      if (machine.gpus.size() < 2) {
         EXPECT_THAT(machine.findings, Contains(Field(&Finding::code, "damaged-recording")));
+      }
     } catch (const ReadError&) {
     }
   }

@@ -362,6 +362,39 @@ TEST(Probe, LinksThatLeadOutOfTheRootAreNotFollowed) {
   EXPECT_EQ(probe_of(tree).cpu.threads, std::nullopt);
 }
 
+// A configuration space with a capability at 0x100 and access control at 0x148, of this control.
+std::string configuration(char control) {
+  std::string bytes(4096, '\0');
+  bytes.replace(0x100, 4, "\x01\x00\x81\x14", 4);
+  bytes.replace(0x148, 8, std::string("\x0d\x00\x01\x00\x1f\x00", 6) + control + '\0');
+  return bytes;
+}
+
+TEST(Probe, AccessControlOfSwitchesAndPortsIsReadWhereRootMay) {
+  test::BuiltTree tree;
+  test::build_server(tree);
+  tree.file("/sys/bus/pci/devices/0000:01:00.0/config", configuration('\0'));
+  tree.file("/sys/bus/pci/devices/0000:00:01.0/config", configuration('\x1d'));
+  tree.file("/sys/bus/pci/devices/0000:02:00.0/config", configuration('\0'));
+  tree.file("/sys/bus/pci/devices/0000:02:01.0/config", configuration('\0').substr(0, 64));
+  const Machine machine = probe_of(tree);
+  ASSERT_THAT(machine.switches, SizeIs(2)) << "the switch, and the port whose control is on";
+  ASSERT_TRUE(machine.switches[0].access_control);
+  EXPECT_FALSE(machine.switches[0].access_control->request_redirect);
+  EXPECT_EQ(to_string(*machine.switches[1].pci.address), "0000:00:01.0");
+  EXPECT_TRUE(machine.switches[1].access_control->request_redirect);
+  EXPECT_TRUE(machine.switches[1].access_control->completion_redirect);
+  EXPECT_TRUE(machine.switches[1].access_control->upstream_forwarding);
+  EXPECT_TRUE(machine.switches[1].access_control->source_validation);
+}
+
+TEST(Probe, WithoutRootAccessControlIsNotKnown) {
+  test::BuiltTree tree;
+  test::build_server(tree);
+  tree.file("/sys/bus/pci/devices/0000:01:00.0/config", std::string(64, '\0'));
+  EXPECT_EQ(probe_of(tree).switches.at(0).access_control, std::nullopt);
+}
+
 TEST(Probe, AnUnknownNodeIsSaidAndNotGuessed) {
   test::BuiltTree tree;
   test::build_server(tree);

@@ -96,9 +96,7 @@ std::optional<std::string> DirectoryTree::real_path(std::string_view path) const
   std::error_code error;
   *full = std::filesystem::canonical(*full, error).string();
   if (error) return std::nullopt;
-  full->erase(0, root_.size());
-  if (full->empty()) *full = "/";
-  return full;
+  return full->size() == root_.size() ? std::string("/") : full->substr(root_.size());
 }
 
 }  // namespace lockstep::topology

@@ -51,7 +51,7 @@ Machine probe(const ProbeOptions& options) {
   Machine machine = read_tree(tree);
   machine.sources = {"live"};
   if (options.root == "/") {
-    read_hwloc(machine);
+    if (tree.exists("/sys/devices/system/cpu/cpu0/topology")) read_hwloc(machine);
     read_addresses(machine);
     read_kernel(machine);
   }

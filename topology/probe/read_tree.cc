@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "topology/pci_tree.h"
+#include "topology/probe/access_control.h"
 #include "topology/probe/infiniband.h"
 #include "topology/probe/net.h"
 #include "topology/probe/nvidia_driver.h"
@@ -71,6 +72,7 @@ Machine read_tree(const FileTree& tree) {
   read_accelerators(pci, machine);
   read_nvidia_driver(tree, machine);
   attach_all(pci, machine);
+  read_access_control(tree, pci, machine);
   say_what_there_is_not(pci, machine);
   return machine;
 }
