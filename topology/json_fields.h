@@ -36,6 +36,7 @@ void map_fields(Side& side, Value& node) {
   side("cpus", node.cpus);
   side("memory", node.memory);
   side("socket", node.socket);
+  side("mask_words", node.mask_words);
 }
 
 template <typename Side, Either<PcieLink> Value>
