@@ -29,6 +29,7 @@ struct NumaNode {
   CpuSet cpus;  // empty: a node of memory only (GPU memory of Grace machines, CXL)
   std::optional<std::uint64_t> memory;  // bytes
   std::optional<int> socket;
+  std::optional<int> mask_words;  // of 32 bits, where `cpus` was written as a mask
 };
 
 // The link from a PCIe device up to its switch or root port. Speeds are GT/s of a lane (2.5, 5, 8,

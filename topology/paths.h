@@ -38,9 +38,25 @@ class PathTable {
   std::vector<Path> paths_;  // sorted by (from, to)
 };
 
-// From links where `machine` has them, else from what the recording states of pairs (NODE is read
-// as PHB). Cost: breadth-first from each device, O(devices x links).
-[[nodiscard]] PathTable paths_of(const Machine& machine);
+// What a user can tell NCCL about paths, with its defaults.
+struct PathOptions {
+  std::optional<PathKind> peer_level;              // NCCL_P2P_LEVEL; empty: as PeerRule has it
+  PathKind gpudirect_level = PathKind::PXB;        // NCCL_NET_GDR_LEVEL
+  bool gpudirect_over_c2c = true;                  // NCCL_NET_GDR_C2C
+  bool nvlink_through_gpu = true;                  // NCCL_NVB_DISABLE=0
+  bool nic_through_gpu = true;                     // NCCL_PXN_DISABLE=0
+  PathKind nic_through_gpu_level = PathKind::P2C;  // PXB: NCCL_PXN_C2C=0
+};
+
+// How many devices, GPUs first, a table has room for; pairs of others are `unknown`.
+inline constexpr int kMaxPathDevices = 512;
+
+// From links where `machine` has them, else, and for what links do not reach, from what the
+// recording states of pairs (NODE is read as PHB). NVLinks that are stated count even where links
+// show other ways: NCCL asks the driver for them. Between a GPU and a NIC it is the way from the
+// GPU, which may lead through another one (PXN). Two ports of one adapter are LOC, as with NCCL.
+// Cost: breadth-first from each device, O(devices x links).
+[[nodiscard]] PathTable paths_of(const Machine& machine, const PathOptions& options = {});
 
 [[nodiscard]] std::string_view to_string(PathKind kind);  // "LOC", ..., "unknown"
 [[nodiscard]] std::optional<PathKind> parse_path_kind(std::string_view text);

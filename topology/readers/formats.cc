@@ -4,10 +4,14 @@
 
 #include <array>
 
+#include "topology/readers/nccl_xml.h"
+
 namespace lockstep::topology {
 namespace {
 
-constexpr std::array<Format, 0> kFormats{};
+constexpr std::array kFormats{
+    Format{"nccl-xml", is_nccl_xml, read_nccl_xml},
+};
 
 }  // namespace
 
