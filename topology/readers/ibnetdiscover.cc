@@ -6,37 +6,17 @@
 #include <cctype>
 #include <cstddef>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "topology/adapter_name.h"
 #include "topology/fabric_shape.h"
-#include "topology/readers/ibnetdiscover_line.h"
+#include "topology/readers/ibnetdiscover_graph.h"
 #include "topology/readers/lines.h"
 #include "topology/readers/notes.h"
 
 namespace lockstep::topology {
 namespace {
-
-// More than an InfiniBand subnet can address (48 K).
-constexpr std::size_t kMaxNodes = 1 << 16;
-
-struct Port {
-  FabricPortLine says;
-  int line = 0;
-};
-
-struct Node {
-  FabricNodeLine says;
-  int line = 0;
-  std::vector<Port> ports;  // in order of their numbers
-};
-
-struct Graph {
-  std::vector<Node> nodes;
-  std::unordered_map<std::string_view, std::size_t> by_id;
-};
 
 std::string guid_of(std::string_view id) {
   const bool prefixed =
@@ -45,90 +25,6 @@ std::string guid_of(std::string_view id) {
       std::ranges::all_of(id.substr(2), [](unsigned char c) { return std::isxdigit(c) != 0; });
   return std::string(prefixed ? id.substr(2) : id);
 }
-
-class GraphReader {
- public:
-  GraphReader(const Recording& recording, Notes& notes) : recording_(recording), notes_(notes) {}
-
-  Graph read() {
-    for (Lines lines(recording_.text); lines.next();) {
-      const std::string_view text = trimmed(lines.text());
-      if (begins_node(text)) {
-        add_node(text, lines.number());
-      } else if (begins_port(text) && !graph_.nodes.empty()) {
-        add_port(text, lines.number());
-      }
-    }
-    for (Node& node : graph_.nodes) sort_ports(node);
-    return std::move(graph_);
-  }
-
- private:
-  void add_node(std::string_view text, int line) {
-    std::string fault;
-    const auto says = parse_node_line(text, fault);
-    if (!says) return damaged(text, line, fault);
-    if (graph_.nodes.size() == kMaxNodes) {
-      throw ReadError(recording_.name, line,
-                      fmt::format("more than {} nodes, which no InfiniBand fabric has; give one "
-                                  "subnet's ibnetdiscover output",
-                                  kMaxNodes));
-    }
-    const auto [known, is_new] = graph_.by_id.emplace(says->id, graph_.nodes.size());
-    if (!is_new) {
-      throw ReadError(recording_.name, line,
-                      fmt::format("node \"{}\" stands a second time, first in line {}; give one "
-                                  "run's output",
-                                  says->id, graph_.nodes[known->second].line));
-    }
-    graph_.nodes.push_back({.says = *says, .line = line, .ports = {}});
-  }
-
-  void add_port(std::string_view text, int line) {
-    std::string fault;
-    const auto says = parse_port_line(text, fault);
-    if (!says) return damaged(text, line, fault);
-    Node& node = graph_.nodes.back();
-    if (says->port > node.says.ports) {
-      throw ReadError(recording_.name, line,
-                      fmt::format("port {} of node \"{}\", which has {} ports", says->port,
-                                  node.says.id, node.says.ports));
-    }
-    // A port too many; which of them stands twice shows when they are sorted.
-    if (node.ports.size() > static_cast<std::size_t>(node.says.ports)) sort_ports(node);
-    node.ports.push_back({.says = *says, .line = line});
-  }
-
-  void sort_ports(Node& node) const {
-    const auto number = [](const Port& port) { return port.says.port; };
-    std::ranges::stable_sort(node.ports, {}, number);
-    const auto twice = std::ranges::adjacent_find(node.ports, {}, number);
-    if (twice == node.ports.end()) return;
-    throw ReadError(recording_.name, std::next(twice)->line,
-                    fmt::format("port {} of node \"{}\" stands a second time, first in line {}",
-                                twice->says.port, node.says.id, twice->line));
-  }
-
-  void damaged(std::string_view text, int line, std::string_view fault) {
-    const auto begin = static_cast<std::size_t>(text.data() - recording_.text.data());
-    const bool breaks_off = recording_.text.find('\n', begin) == std::string::npos;
-    if (!breaks_off) {
-      throw ReadError(recording_.name, line,
-                      fmt::format("{}, found `{}`", fault, text.substr(0, 80)));
-    }
-    notes_.add(
-        {.severity = Severity::warning,
-         .code = "recording-cut",
-         .message = fmt::format("the file breaks off: {}, found `{}`", fault, text.substr(0, 80)),
-         .where = "",
-         .remedy = "run ibnetdiscover again and keep all of its output"},
-        line);
-  }
-
-  const Recording& recording_;
-  Notes& notes_;
-  Graph graph_;
-};
 
 // Up to three examples of a thing that is wrong in many places; one finding for all of them.
 class Examples {
@@ -149,16 +45,17 @@ class Examples {
   std::string text_;
 };
 
-bool says_back(const Node& peer, const Node& node, const FabricPortLine& link) {
-  const auto back = std::ranges::lower_bound(peer.ports, link.peer_port, {},
-                                             [](const Port& port) { return port.says.port; });
+bool says_back(const FabricNodeRecord& peer, const FabricNodeRecord& node,
+               const FabricPortLine& link) {
+  const auto back = std::ranges::lower_bound(
+      peer.ports, link.peer_port, {}, [](const FabricPortRecord& port) { return port.says.port; });
   return back != peer.ports.end() && back->says.port == link.peer_port &&
          back->says.peer == node.says.id && back->says.peer_port == link.port;
 }
 
-void check_links(const Graph& graph, Notes& notes) {
+void check_links(const FabricGraph& graph, Notes& notes) {
   Examples one_sided, strangers, alone;
-  for (const Node& node : graph.nodes) {
+  for (const FabricNodeRecord& node : graph.nodes) {
     if (node.ports.empty()) alone.add(fmt::format("\"{}\"", node.says.id), node.line);
     for (const auto& [link, line] : node.ports) {
       const auto peer = graph.by_id.find(link.peer);
@@ -201,7 +98,7 @@ void check_links(const Graph& graph, Notes& notes) {
   }
 }
 
-std::vector<FabricPort> ports_of(const Node& node) {
+std::vector<FabricPort> ports_of(const FabricNodeRecord& node) {
   std::vector<FabricPort> ports;
   for (const auto& [link, line] : node.ports) {
     ports.push_back({.number = link.port,
@@ -212,9 +109,9 @@ std::vector<FabricPort> ports_of(const Node& node) {
   return ports;
 }
 
-Fabric fabric_of(const Graph& graph) {
+Fabric fabric_of(const FabricGraph& graph) {
   Fabric fabric;
-  for (const Node& node : graph.nodes) {
+  for (const FabricNodeRecord& node : graph.nodes) {
     const FabricNodeLine& says = node.says;
     const std::string name(says.description.empty() ? says.id : says.description);
     if (says.kind == FabricNodeKind::fabric_switch) {
@@ -252,15 +149,15 @@ bool is_ibnetdiscover(std::string_view text) {
 
 Reading read_ibnetdiscover(const Recording& recording) {
   Notes notes(recording.name);
-  const Graph graph = GraphReader(recording, notes).read();
-  const bool linked =
-      std::ranges::any_of(graph.nodes, [](const Node& node) { return !node.ports.empty(); });
+  const FabricGraph graph = read_graph(recording, notes);
+  const bool linked = std::ranges::any_of(
+      graph.nodes, [](const FabricNodeRecord& node) { return !node.ports.empty(); });
   if (graph.nodes.empty()) {
     throw ReadError(recording.name, 0,
                     "ibnetdiscover output without a node; run it as root on a host of the fabric");
   }
   if (!linked) {
-    const Node& first = graph.nodes.front();
+    const FabricNodeRecord& first = graph.nodes.front();
     throw ReadError(recording.name, first.line,
                     fmt::format("expected the lines of the ports of \"{}\", found none in the "
                                 "whole file; run ibnetdiscover again and keep all of its output",

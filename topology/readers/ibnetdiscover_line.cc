@@ -11,7 +11,8 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr int kMaxPort = 255;  // InfiniBand's ports are numbered in a byte
+constexpr std::size_t kMaxId = 64;  // "S-" and 16 digits; names in ibsim's files
+constexpr int kMaxPort = 255;       // InfiniBand's ports are numbered in a byte
 
 constexpr std::array<std::pair<std::string_view, FabricNodeKind>, 4> kKinds{{
     {"Switch", FabricNodeKind::fabric_switch},
@@ -124,8 +125,8 @@ std::optional<FabricNodeLine> parse_node_line(std::string_view line, std::string
   }
   cursor.skip_blanks();
   const auto id = cursor.take_between('"', '"');
-  if (!id || id->empty()) {
-    fault = "expected the node's id in quotes";
+  if (!id || id->empty() || id->size() > kMaxId) {
+    fault = "expected the node's id in quotes, of at most 64 bytes";
     return std::nullopt;
   }
   node.id = *id;
@@ -147,7 +148,7 @@ std::optional<FabricPortLine> parse_port_line(std::string_view line, std::string
   skip_port_details(cursor);
   const auto peer = cursor.take_between('"', '"');
   const auto peer_port = take_port(cursor);
-  if (!port || !peer || peer->empty() || !peer_port) {
+  if (!port || !peer || peer->empty() || peer->size() > kMaxId || !peer_port) {
     fault = "expected [port] \"id of the other end\"[its port], ports from 0 to 255";
     return std::nullopt;
   }
