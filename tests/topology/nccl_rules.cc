@@ -137,7 +137,7 @@ class Rules {
     std::vector<std::vector<Way>> out(gpus, std::vector<Way>(nets)), in = out;
     for (std::size_t a = 0; a < gpus; ++a) {
       for (std::size_t b = 0; b < gpus; ++b) {
-        if (a != b) peer[a][b] = gpu_way(a, b);
+        if (a != b) peer[a][b] = peer_way(a, b);
         if (a < b) table[{name("GPU", a), name("GPU", b)}] = {peer[a][b].kind, peer[a][b].GBps};
       }
       for (std::size_t n = 0; n < nets; ++n) out[a][n] = in[a][n] = net_way(a, n);
@@ -238,6 +238,33 @@ class Rules {
         take({"NVB", std::min(first->second, second->second), 2});
     }
     return best;
+  }
+
+  // From a GPU to a CPU: up its chain, from another socket's CPU to this one, or over an NVLink to
+  // a GPU that hangs directly off it.
+  Way cpu_way(std::size_t g, xml_node cpu) const {
+    Way best{"PHB", 5000, gpus_[g].chain.size()};
+    for (const auto& [node, GBps] : gpus_[g].chain) best.GBps = std::min(best.GBps, GBps);
+    if (gpus_[g].cpu != cpu) best = {"SYS", std::min(best.GBps, between_cpus(cpu)), best.hops + 1};
+    for (std::size_t over = 0; over < gpus_.size(); ++over) {
+      const auto link = direct_.find({g, over});
+      if (link == direct_.end() || gpus_[over].cpu != cpu || gpus_[over].chain.size() != 1)
+        continue;
+      const double GBps = std::min(link->second, gpus_[over].chain.front().second);
+      if (2 < best.hops || (2 == best.hops && GBps > best.GBps)) best = {"PHB", GBps, 2};
+    }
+    return best;
+  }
+
+  // GPUs farther apart than PXB talk over the CPU of the second one.
+  Way peer_way(std::size_t a, std::size_t b) const {
+    const Way way = gpu_way(a, b);
+    const bool amd = text(gpus_[a].cpu, "vendor") == "AuthenticAMD" && gpus_.size() <= 2;
+    if (rank(way.kind) <= rank(amd ? "SYS" : "PXB")) return way;
+    const Way first = cpu_way(a, gpus_[b].cpu), second = cpu_way(b, gpus_[b].cpu);
+    const bool first_is_worse = rank(first.kind) > rank(second.kind);
+    return {first_is_worse ? first.kind : second.kind, std::min(first.GBps, second.GBps),
+            first.hops + second.hops};
   }
 
   Way net_way(std::size_t g, std::size_t n) const {

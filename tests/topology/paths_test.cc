@@ -170,6 +170,15 @@ TEST(Paths, TwoNvlinksInARowAreNvbAndMoreAreNot) {
   expect_path(paths_of(machine, options).between(gpu(0), gpu(2)), PathKind::SYS, 22);
 }
 
+TEST(Paths, TheWayOverTheOtherProcessorMayBeginWithAnNvlink) {
+  Machine machine = bare(3, 80);
+  for (int i = 0; i < 3; ++i) tie(machine, gpu(i), numa(i == 0 ? 0 : 1), LinkKind::pcie);
+  expect_path(paths_of(machine).between(gpu(0), gpu(2)), PathKind::SYS, 22);
+  tie(machine, gpu(0), gpu(1), LinkKind::nvlink, 2);
+  // GPU0 to GPU1, from there to node 1: as short as from node to node, and wider.
+  expect_path(paths_of(machine).between(gpu(0), gpu(2)), PathKind::PHB, 24);
+}
+
 TEST(Paths, NvlinksStatedTwiceAddUp) {
   Machine machine = bare(2, 80);
   tie(machine, gpu(0), gpu(1), LinkKind::nvlink, 4);

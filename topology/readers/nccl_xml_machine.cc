@@ -67,13 +67,12 @@ void NcclXmlMachine::read_pci(pugi::xml_node pci, DeviceId parent, int depth) {
   }
   const PciRole role = role_of(pci);
   PciDevice device = pci_of(pci);
+  note_speed(pci, device);
   switch (role) {
     case PciRole::gpu:
-      note_speed(pci, device);
       read_gpu(pci, parent);
       return;
     case PciRole::nic:
-      note_speed(pci, device);
       read_nics(pci, device, parent);
       return;
     case PciRole::nvswitch:
@@ -86,7 +85,6 @@ void NcclXmlMachine::read_pci(pugi::xml_node pci, DeviceId parent, int depth) {
       kindless_.emplace_back(text_attribute(pci, "busid"));
       return;
     case PciRole::pcie_switch: {
-      note_speed(pci, device);
       const DeviceId id{DeviceKind::pcie_switch, static_cast<int>(machine_.switches.size())};
       machine_.switches.push_back(
           {.pci = std::move(device), .access_control = std::nullopt, .name = ""});
