@@ -165,11 +165,12 @@ void read_hwloc_nics(const HwlocFile& file, const PciTree& pci, Machine& machine
   const auto devices = devices_by_function(file);
   const Owners owners(pci, devices);
   std::map<PciAddress, int> collapsed;
+  std::set<PciAddress> done;
   std::set<PciAddress> slots;  // of functions without devices: one NIC a slot
   for (const HwlocObject& object : file.objects()) {
     if (object.type != "PCIDev" || !object.address) continue;
     const auto at = pci.find(*object.address);
-    if (at == pci.end()) continue;
+    if (at == pci.end() || !done.insert(*object.address).second) continue;
     const PciFunction& function = at->second;
     const auto own = devices.find(*object.address);
     const bool has_devices = own != devices.end();

@@ -23,6 +23,8 @@ void read_type(std::string_view text, PciDevice& pci) {
     if (colon == std::string_view::npos) return;
     vendor = parse_hex(both.substr(0, colon));
     device = parse_hex(both.substr(colon + 1));
+    // All zeros: hwloc could not read them.
+    if (vendor == 0U && device == 0U) vendor = device = std::nullopt;
     text.remove_prefix(close + 1);
   };
   pair(pci.vendor, pci.device);
@@ -122,7 +124,12 @@ PciTree read_hwloc_pci(const HwlocFile& file, const Machine& machine) {
       });
       if (range != stated.end() && range->cpus) function.cpus = range->cpus;
     }
-    tree.emplace(*object.address, std::move(function));
+    // A file put together of several may have an address twice: what is asked for wins.
+    const bool wanted = is_network(function.pci) || is_gpu(function.pci);
+    if (wanted)
+      tree.insert_or_assign(*object.address, std::move(function));
+    else
+      tree.emplace(*object.address, std::move(function));
   }
   return tree;
 }

@@ -53,7 +53,7 @@ void read_accelerators(const HwlocFile& file, const PciTree& pci, Machine& machi
         gpu.pci = function.pci;
         gpu.numa = nearest_numa(machine, function);
         machine.gpus.push_back(std::move(gpu));
-      } else if (is_nvswitch(function.pci)) {
+      } else if (is_nvswitch(function.pci) || object.attribute("subtype") == "NVSwitch") {
         machine.nvswitches.push_back(
             {.pci = function.pci, .access_control = std::nullopt, .name = function.name});
       }
