@@ -6,15 +6,10 @@
 #include <bit>
 #include <charconv>
 
+#include "topology/blanks.h"
+
 namespace lockstep::topology {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n'))
-    text.remove_suffix(1);
-  return text;
-}
 
 std::optional<int> cpu_number(std::string_view text) {
   text = trimmed(text);

@@ -30,6 +30,8 @@ class UsageError : public std::runtime_error {
 [[nodiscard]] std::optional<int> parse_command_line(CLI::App& app, std::vector<std::string> args);
 
 int run_launch(const std::vector<std::string>& args);
+int run_probe(const std::vector<std::string>& args);
 int run_train(const std::vector<std::string>& args);
+int run_tune(const std::vector<std::string>& args);
 
 }  // namespace lockstep::launcher

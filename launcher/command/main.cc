@@ -20,6 +20,8 @@ namespace {
 constexpr std::array kCommands{
     Command{"launch", "start a training job, or any program, on several workers", run_launch},
     Command{"train", "train a job as one worker", run_train},
+    Command{"probe", "show what hosts look like, and what is wrong with them", run_probe},
+    Command{"tune", "say which NCCL settings hosts need, and why", run_tune},
 };
 
 std::string help() {

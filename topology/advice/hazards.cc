@@ -1,4 +1,5 @@
 #include "topology/advice/hazards.h"
+#include "topology/natural_order.h"
 
 #include <fmt/format.h>
 

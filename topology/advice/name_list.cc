@@ -1,28 +1,11 @@
 #include "topology/advice/name_list.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <system_error>
 
 namespace lockstep::topology {
 namespace {
-
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
-
-// The digits at the front of `text`, without leading zeros.
-std::string_view number_at(std::string_view text) {
-  const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
-  auto digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
-  while (digits.size() > 1 && digits.front() == '0') digits.remove_prefix(1);
-  return digits;
-}
-
-void skip_digits(std::string_view& text) {
-  while (!text.empty() && is_digit(text.front())) text.remove_prefix(1);
-}
 
 NameList::Entry parse_entry(std::string_view text) {
   const auto colon = text.find(':');
@@ -66,22 +49,6 @@ bool names(const NameList& list, std::string_view name, std::optional<int> port)
 
 bool admits(const NameList& list, std::string_view name, std::optional<int> port) {
   return list.entries.empty() || names(list, name, port) != list.exclude;
-}
-
-bool natural_less(std::string_view a, std::string_view b) {
-  while (!a.empty() && !b.empty()) {
-    if (is_digit(a.front()) && is_digit(b.front())) {
-      const auto x = number_at(a), y = number_at(b);
-      if (x != y) return x.size() != y.size() ? x.size() < y.size() : x < y;
-      skip_digits(a);
-      skip_digits(b);
-    } else {
-      if (a.front() != b.front()) return a.front() < b.front();
-      a.remove_prefix(1);
-      b.remove_prefix(1);
-    }
-  }
-  return a.size() < b.size();
 }
 
 }  // namespace lockstep::topology

@@ -32,7 +32,4 @@ struct NameList {
 [[nodiscard]] bool admits(const NameList& list, std::string_view name,
                           std::optional<int> port = std::nullopt);
 
-// Orders names as people count: mlx5_2 before mlx5_10.
-[[nodiscard]] bool natural_less(std::string_view a, std::string_view b);
-
 }  // namespace lockstep::topology

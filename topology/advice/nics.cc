@@ -1,4 +1,5 @@
 #include "topology/advice/nics.h"
+#include "topology/natural_order.h"
 
 #include <fmt/format.h>
 

@@ -9,12 +9,11 @@
 #include <string>
 #include <string_view>
 
+#include "topology/blanks.h"
 #include "topology/finding.h"
 #include "topology/probe/file_tree.h"
 
 namespace lockstep::topology {
-
-[[nodiscard]] std::string_view trimmed(std::string_view text);
 
 // The number that is all of `text`, blanks aside.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);

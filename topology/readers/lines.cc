@@ -22,12 +22,6 @@ bool Lines::next() {
   return true;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> found;
   std::size_t at = line.find_first_not_of(kBlanks);

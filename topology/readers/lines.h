@@ -13,6 +13,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "topology/blanks.h"
+
 namespace lockstep::topology {
 
 // The lines of a text, one after the other. A carriage return at a line's end is dropped. A line is
@@ -32,8 +34,6 @@ class Lines {
   std::string_view rest_, line_;
   int number_ = 0;
 };
-
-[[nodiscard]] std::string_view trimmed(std::string_view text);
 
 // The parts of a line between blanks and tabs; none of them is empty.
 [[nodiscard]] std::vector<std::string_view> words(std::string_view line);

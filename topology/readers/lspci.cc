@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "topology/pci_tree.h"
 #include "topology/readers/lines.h"
 #include "topology/readers/lspci_device.h"
 #include "topology/readers/notes.h"
@@ -29,7 +30,7 @@ std::vector<LspciDevice> read_devices(const Recording& recording, Notes& notes) 
   // Of other devices, of which a machine has hundreds, nothing is kept.
   std::optional<LspciDevice> open;
   const auto close = [&] {
-    if (open && (is_gpu(open->pci) || is_nic(open->pci) || is_bridge(open->pci) ||
+    if (open && (is_gpu(open->pci) || is_network(open->pci) || is_bridge(open->pci) ||
                  is_nvswitch(open->pci))) {
       if (!seen.insert(*open->pci.address).second) {
         notes.add({.severity = Severity::info,
@@ -107,7 +108,7 @@ class MachineBuilder {
       machine_.gpus.push_back({.name = device.product, .pci = device.pci, .numa = numa});
       return last(DeviceKind::gpu, machine_.gpus);
     }
-    if (is_nic(device.pci)) {
+    if (is_network(device.pci)) {
       machine_.nics.push_back(
           {.pci = device.pci,
            .numa = numa,

@@ -170,23 +170,8 @@ void add_lspci_detail(std::string_view line, LspciDevice& device) {
   }
 }
 
-bool is_gpu(const PciDevice& pci) {
-  const std::uint32_t kind = pci.class_code.value_or(0) >> 16;
-  // AMD's accelerators without a display are of a class of their own.
-  if (pci.vendor == kAmd) return kind == 0x03 || kind == 0x12;
-  return pci.vendor == kNvidia && kind == 0x03;
-}
-
-bool is_nic(const PciDevice& pci) {
-  return pci.class_code.value_or(0) >> 16 == 0x02;
-}
-
 bool is_bridge(const PciDevice& pci) {
   return pci.class_code.value_or(0) >> 8 == 0x0604;
-}
-
-bool is_nvswitch(const PciDevice& pci) {
-  return pci.vendor == kNvidia && pci.class_code.value_or(0) >> 8 == 0x0680;
 }
 
 }  // namespace lockstep::topology

@@ -31,10 +31,6 @@ struct LspciDevice {
 // Takes from a further line of the device what is of interest.
 void add_lspci_detail(std::string_view line, LspciDevice& device);
 
-// By class and maker: NVIDIA and AMD.
-[[nodiscard]] bool is_gpu(const PciDevice& pci);
-[[nodiscard]] bool is_nic(const PciDevice& pci);
 [[nodiscard]] bool is_bridge(const PciDevice& pci);  // PCI to PCI
-[[nodiscard]] bool is_nvswitch(const PciDevice& pci);
 
 }  // namespace lockstep::topology

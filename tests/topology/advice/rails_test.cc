@@ -8,6 +8,7 @@
 #include "tests/topology/advice/hosts_to_advise.h"
 #include "topology/advice/name_list.h"
 #include "topology/advice/rails.h"
+#include "topology/natural_order.h"
 
 namespace lockstep::topology::test {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "topology/advice/name_list.h"
 #include "topology/advice/rules.h"
+#include "topology/natural_order.h"
 
 namespace lockstep::topology {
 namespace {

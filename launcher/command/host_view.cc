@@ -1,0 +1,188 @@
+#include "launcher/command/host_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "launcher/remote/everywhere.h"
+#include "launcher/remote/host_list.h"
+#include "topology/advice/nccl_library.h"
+#include "topology/cluster_merge.h"
+#include "topology/findings/judge.h"
+#include "topology/gid_choice.h"
+#include "topology/json.h"
+#include "topology/merge.h"
+#include "topology/probe/probe.h"
+#include "topology/readers/formats.h"
+#include "topology/readers/lockstep_json.h"
+
+namespace lockstep::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestRecording = std::uintmax_t{1} << 30;
+
+topology::Recording recording_of(const std::string& path) {
+  topology::Recording recording{.name = path, .text = {}};
+  if (path == "-") {
+    recording.name = "standard input";
+    recording.text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    return recording;
+  }
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) throw topology::ReadError(path, 0, "no such file");
+  if (fs::is_directory(status))
+    throw topology::ReadError(path, 0, "is a folder; give the recordings in it one by one");
+  if (fs::is_regular_file(status) && fs::file_size(path) > kLargestRecording) {
+    throw topology::ReadError(path, 0, "larger than 1 GiB, which no recording is");
+  }
+  std::ifstream file(path, std::ios::binary);
+  recording.text.assign(std::istreambuf_iterator<char>(file), {});
+  if (!file.good() && !file.eof()) throw topology::ReadError(path, 0, "cannot be read");
+  return recording;
+}
+
+View from_files(const std::vector<std::string>& paths) {
+  std::vector<topology::Machine> parts, hosts;
+  std::optional<topology::Fabric> fabric;
+  for (const std::string& path : paths) {
+    const topology::Recording recording = recording_of(path);
+    if (topology::is_lockstep_json(recording.text)) {
+      topology::Cluster cluster = topology::cluster_from_json(recording);
+      if (cluster.hosts.size() == 1) {
+        parts.push_back(std::move(cluster.hosts.front()));
+      } else {
+        std::ranges::move(cluster.hosts, std::back_inserter(hosts));
+      }
+      if (cluster.fabric) fabric = std::move(cluster.fabric);
+      continue;
+    }
+    topology::Reading reading = topology::read_recording(recording);
+    if (reading.fabric) fabric = std::move(reading.fabric);
+    if (!reading.machine.sources.empty()) parts.push_back(std::move(reading.machine));
+  }
+  if (!parts.empty()) {
+    topology::Machine host = topology::merge(std::move(parts));
+    if (host.name.empty()) host.name = fs::path(paths.front()).stem().string();
+    hosts.insert(hosts.begin(), std::move(host));
+  }
+  return {.cluster = topology::merge_hosts(std::move(hosts), std::move(fabric)),
+          .complete = true,
+          .here = false};
+}
+
+View from_hosts(const std::vector<std::string>& names, const ViewOptions& options) {
+  const RemoteProgram program{.path = fs::read_symlink("/proc/self/exe"),
+                              .name = "lockstep",
+                              .args = {"probe", "--format", "json"}};
+  RemoteOptions remote;
+  remote.client = options.ssh;
+  remote.deadline = std::chrono::seconds(options.deadline_s);
+  View view;
+  std::vector<topology::Machine> hosts;
+  std::vector<topology::Finding> unreached;
+  for (const RemoteResult& result : run_everywhere(names, program, remote)) {
+    std::string failure = result.failure;
+    if (result.output) {
+      try {
+        topology::Cluster seen =
+            topology::cluster_from_json({.name = result.host, .text = *result.output});
+        for (topology::Machine& host : seen.hosts) {
+          host.name = result.host;
+          hosts.push_back(std::move(host));
+        }
+        continue;
+      } catch (const topology::ReadError& error) {
+        failure = fmt::format("answered what is no probe: {}", error.what());
+      }
+    }
+    view.complete = false;
+    unreached.push_back(
+        {.severity = topology::Severity::error,
+         .code = "host-not-reached",
+         .message = fmt::format("{} {}", result.host, failure),
+         .where = result.host,
+         .remedy = fmt::format("try `{} {} lockstep probe`", options.ssh, result.host)});
+  }
+  view.cluster = topology::merge_hosts(std::move(hosts));
+  view.cluster.findings.insert(view.cluster.findings.begin(), unreached.begin(), unreached.end());
+  return view;
+}
+
+View view_of(const ViewOptions& options) {
+  const int given = static_cast<int>(!options.from.empty()) +
+                    static_cast<int>(!options.hosts.empty()) +
+                    static_cast<int>(!options.hostfile.empty());
+  if (given > 1)
+    throw UsageError("--from, --hosts and --hostfile do not go together: give one of them");
+  if (!options.from.empty()) return from_files(options.from);
+  try {
+    if (!options.hosts.empty()) return from_hosts(hosts_of(options.hosts), options);
+    if (!options.hostfile.empty()) return from_hosts(hosts_of_file(options.hostfile), options);
+  } catch (const HostListError& error) {
+    throw UsageError(error.what());
+  }
+  return {.cluster = topology::merge_hosts({topology::probe()}), .complete = true, .here = true};
+}
+
+}  // namespace
+
+void add_view_options(CLI::App& app, ViewOptions& options) {
+  app.add_option("--from", options.from,
+                 "look at this recording instead of a live host ('-': standard input); several "
+                 "files are of one host.\n"
+                 "Its format is recognised by its content")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app.add_option("--hosts", options.hosts, "look at these hosts, by ssh")->type_name("A,B,C");
+  app.add_option("--hostfile", options.hostfile, "the same, one host a line")->type_name("FILE");
+  app.add_option("--ssh", options.ssh, "the ssh client and its flags (default: ssh)")
+      ->type_name("COMMAND");
+  app.add_option("--deadline", options.deadline_s, "seconds for a host to answer (default: 20)")
+      ->type_name("S")
+      ->check(CLI::Range(1, 86'400));
+}
+
+View look(const ViewOptions& options) {
+  View view = view_of(options);
+  for (topology::Machine& host : view.cluster.hosts) {
+    for (topology::Finding& finding : topology::judge(host, topology::paths_of(host))) {
+      if (std::ranges::find(host.findings, finding) == host.findings.end())
+        host.findings.push_back(std::move(finding));
+    }
+  }
+  return view;
+}
+
+topology::HostAdvice advice_for(const topology::Machine& machine, topology::AdviceOptions options,
+                                bool here) {
+  for (std::size_t i = 0; i < machine.nics.size(); ++i) {
+    const topology::Nic& nic = machine.nics[i];
+    const topology::GidChoice choice = topology::choose_gid(nic);
+    if (!choice.right && !choice.by_nccl) continue;
+    topology::GidFacts facts;
+    facts.nic = static_cast<int>(i);
+    facts.nccl_index = choice.by_nccl;
+    facts.best_index = choice.right;
+    facts.duplicate = choice.by_nccl && std::ranges::find(choice.duplicates, *choice.by_nccl) != choice.duplicates.end();
+    if (facts.duplicate) {
+      facts.evidence =
+          fmt::format("{}: GIDs {} and {} have one address; {} is of {}, the port's own", nic.name,
+                      *choice.right, fmt::join(choice.duplicates, ", "), *choice.right,
+                      topology::own_interface(nic));
+    }
+    options.gids.push_back(std::move(facts));
+  }
+  if (here && options.nccl.empty() && !machine.system.nccl_library.empty()) {
+    options.known_variables = topology::variables_of_library(machine.system.nccl_library);
+  }
+  return topology::advise(machine, topology::paths_of(machine), options);
+}
+
+}  // namespace lockstep::launcher

@@ -1,0 +1,105 @@
+// lockstep tune: what NCCL should be told about these hosts, and why.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <span>
+#include <stdexcept>
+
+#include "launcher/command/command.h"
+#include "launcher/command/host_view.h"
+#include "topology/advice/advice.h"
+#include "topology/advice/hosts.h"
+#include "topology/advice/writers.h"
+
+namespace lockstep::launcher {
+namespace {
+
+constexpr const char* kExamples =
+    "examples:\n"
+    "  lockstep tune --explain\n"
+    "  eval \"$(lockstep tune)\"\n"
+    "  lockstep tune --hosts a,b,c --format json\n"
+    "  lockstep tune --from matrix.txt --from ibdev2netdev.txt --nccl 2.27\n\n"
+    "exit code: 0 done; 1 something could not be read, or hosts need different values; 2 wrong "
+    "usage.\n";
+
+enum class Format { env, conf, json, explain };
+
+struct Options {
+  ViewOptions view;
+  std::string nccl;
+  int job_hosts = 0;
+  std::string format;
+  bool explain = false;
+};
+
+std::optional<int> parse(const std::vector<std::string>& args, Options& options) {
+  CLI::App app(
+      "Says which NCCL variables these hosts need: only those of which NCCL's own default is wrong "
+      "or fragile here.\n"
+      "What is set already is kept and judged. Without flags: this host.",
+      "lockstep tune");
+  app.footer(kExamples);
+  add_view_options(app, options.view);
+  app.add_option("--nccl", options.nccl, "NCCL's version (default: the host's own, else 2.28)")
+      ->type_name("VERSION");
+  app.add_option(
+         "--job-hosts", options.job_hosts,
+         "how many hosts the job will have; 1 leaves out what concerns the network between hosts\n"
+         "(default: the hosts looked at, at least 2)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
+  auto* format = app.add_option("--format", options.format,
+                                "env (default): lines for a shell; conf: NCCL_CONF_FILE; json")
+                     ->type_name("env|conf|json")
+                     ->check(CLI::IsMember({"env", "conf", "json"}));
+  app.add_flag("--explain", options.explain, "say why, in words")->excludes(format);
+  return parse_command_line(app, args);
+}
+
+Format format_of(const Options& options) {
+  if (options.explain) return Format::explain;
+  if (options.format == "conf") return Format::conf;
+  if (options.format == "json") return Format::json;
+  return Format::env;
+}
+
+void print(std::span<const topology::HostAdvice> hosts, Format format) {
+  if (format == Format::json) {
+    fmt::print("{}", topology::write_json(hosts));
+    return;
+  }
+  if (format == Format::explain) {
+    for (const topology::HostAdvice& host : hosts) fmt::print("{}\n", topology::explain(host));
+    return;
+  }
+  const topology::HostAdvice all =
+      hosts.size() == 1 ? hosts.front() : topology::for_all_hosts(hosts);
+  fmt::print("{}", format == Format::env ? topology::write_env(all) : topology::write_conf(all));
+}
+
+}  // namespace
+
+int run_tune(const std::vector<std::string>& args) {
+  Options options;
+  if (const auto done = parse(args, options)) return *done;
+  const View view = look(options.view);
+  std::vector<topology::HostAdvice> hosts;
+  for (const topology::Machine& machine : view.cluster.hosts) {
+    topology::AdviceOptions wanted;
+    wanted.nccl = options.nccl;
+    wanted.hosts = options.job_hosts > 0 ? options.job_hosts
+                                         : std::max(2, static_cast<int>(view.cluster.hosts.size()));
+    hosts.push_back(advice_for(machine, std::move(wanted), view.here));
+  }
+  try {
+    print(hosts, format_of(options));
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(
+        fmt::format("{}\n  `lockstep tune --format json` has each host's own", error.what()));
+  }
+  return view.complete ? 0 : 1;
+}
+
+}  // namespace lockstep::launcher
