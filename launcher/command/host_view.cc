@@ -48,8 +48,16 @@ topology::Recording recording_of(const std::string& path) {
   return recording;
 }
 
+void add_new(std::vector<topology::Finding>& findings, std::vector<topology::Finding> more) {
+  for (topology::Finding& finding : more) {
+    if (std::ranges::find(findings, finding) == findings.end())
+      findings.push_back(std::move(finding));
+  }
+}
+
 View from_files(const std::vector<std::string>& paths) {
   std::vector<topology::Machine> parts, hosts;
+  std::vector<topology::Finding> of_all;
   std::optional<topology::Fabric> fabric;
   for (const std::string& path : paths) {
     const topology::Recording recording = recording_of(path);
@@ -61,20 +69,27 @@ View from_files(const std::vector<std::string>& paths) {
         std::ranges::move(cluster.hosts, std::back_inserter(hosts));
       }
       if (cluster.fabric) fabric = std::move(cluster.fabric);
+      std::ranges::move(cluster.findings, std::back_inserter(of_all));
       continue;
     }
     topology::Reading reading = topology::read_recording(recording);
-    if (reading.fabric) fabric = std::move(reading.fabric);
-    if (!reading.machine.sources.empty()) parts.push_back(std::move(reading.machine));
+    if (reading.fabric) {
+      fabric = std::move(reading.fabric);
+      std::ranges::move(reading.machine.findings, std::back_inserter(of_all));
+    } else {
+      parts.push_back(std::move(reading.machine));
+    }
   }
   if (!parts.empty()) {
     topology::Machine host = topology::merge(std::move(parts));
     if (host.name.empty()) host.name = fs::path(paths.front()).stem().string();
     hosts.insert(hosts.begin(), std::move(host));
   }
-  return {.cluster = topology::merge_hosts(std::move(hosts), std::move(fabric)),
-          .complete = true,
-          .here = false};
+  View view{.cluster = topology::merge_hosts(std::move(hosts), std::move(fabric)),
+            .complete = true,
+            .here = false};
+  add_new(view.cluster.findings, std::move(of_all));
+  return view;
 }
 
 View from_hosts(const std::vector<std::string>& names, const ViewOptions& options) {
@@ -152,10 +167,7 @@ void add_view_options(CLI::App& app, ViewOptions& options) {
 View look(const ViewOptions& options) {
   View view = view_of(options);
   for (topology::Machine& host : view.cluster.hosts) {
-    for (topology::Finding& finding : topology::judge(host, topology::paths_of(host))) {
-      if (std::ranges::find(host.findings, finding) == host.findings.end())
-        host.findings.push_back(std::move(finding));
-    }
+    add_new(host.findings, topology::judge(host, topology::paths_of(host)));
   }
   return view;
 }
@@ -170,7 +182,8 @@ topology::HostAdvice advice_for(const topology::Machine& machine, topology::Advi
     facts.nic = static_cast<int>(i);
     facts.nccl_index = choice.by_nccl;
     facts.best_index = choice.right;
-    facts.duplicate = choice.by_nccl && std::ranges::find(choice.duplicates, *choice.by_nccl) != choice.duplicates.end();
+    facts.duplicate = choice.by_nccl && std::ranges::find(choice.duplicates, *choice.by_nccl) !=
+                                            choice.duplicates.end();
     if (facts.duplicate) {
       facts.evidence =
           fmt::format("{}: GIDs {} and {} have one address; {} is of {}, the port's own", nic.name,

@@ -9,9 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "engine/version.h"
 #include "launcher/command/command.h"
+#include "launcher/command/launch_tuning.h"
 #include "launcher/coordinator/coordinator.h"
 #include "launcher/program_search.h"
 #include "launcher/store_host.h"
@@ -38,6 +40,7 @@ struct Options {
   std::string runs = "runs";
   double grace_s = 1;
   bool verbose = false;
+  bool no_tune = false;
   std::vector<std::string> inputs;   // before "--": the job file
   std::vector<std::string> program;  // after it
 };
@@ -79,6 +82,9 @@ std::optional<int> parse(const std::vector<std::string>& args, Options& options)
                  "seconds between SIGTERM and SIGKILL when workers are ended (default: 1; at an "
                  "interrupt at most 1)")
       ->type_name("S");
+  app.add_flag(
+      "--no-tune", options.no_tune,
+      "do not look at the host, and leave NCCL's settings alone (`lockstep tune` shows them)");
   app.add_flag("--verbose", options.verbose, "say what is started, and with what");
   if (const auto done = parse_command_line(app, {args.begin(), dashes})) return done;
   if (dashes != args.end() && options.program.empty()) {
@@ -208,6 +214,20 @@ void note_end(runtime::metrics::Summary& summary, const Outcome& outcome) {
   summary.ended = seconds_now();
 }
 
+// The advice joins the workers' environment. A host that cannot be read is no reason not to start.
+void tune(HostProbe& probe, const Options& options, const std::filesystem::path& folder,
+          std::vector<std::string>& environment) {
+  try {
+    const Tuning tuning = probe.finish(folder);
+    environment.insert(environment.end(), tuning.environment.begin(), tuning.environment.end());
+    fmt::print(stderr, "lockstep: probe {} ms, {} NCCL setting{}\n", tuning.probe.count(),
+               tuning.environment.size(), tuning.environment.size() == 1 ? "" : "s");
+    if (options.verbose) fmt::print(stderr, "{}", tuning.explanation);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "warning: NCCL is left to itself: {}\n", error.what());
+  }
+}
+
 Launch make_launch(const Options& options, const Task& task, std::uint32_t workers) {
   Launch launch;
   HostJob& job = launch.plan.job;
@@ -247,6 +267,8 @@ int run_launch(const std::vector<std::string>& args) {
   // Before anything has a thread, so that no thread takes a signal that is meant for us.
   const Signals signals{SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
   try {
+    std::optional<HostProbe> probe;
+    if (!options.no_tune) probe.emplace();
     const auto folder = runtime::metrics::RunFolder::create(options.runs, task.name);
     std::filesystem::create_directory(folder.path() / "log");
     runtime::metrics::Summary summary;
@@ -258,6 +280,7 @@ int run_launch(const std::vector<std::string>& args) {
     launch.plan.job.run_folder = folder.path();
     launch.plan.job.store_address = store.address();
     launch.plan.job.secret = store.secret();
+    if (probe) tune(*probe, options, folder.path(), launch.plan.job.environment);
     fmt::print(stderr, "lockstep: {} worker{}, run folder {}\n", workers, workers == 1 ? "" : "s",
                (std::filesystem::path(options.runs) / task.name / folder.id()).string());
 

@@ -10,6 +10,7 @@
 #include "launcher/command/host_view.h"
 #include "topology/advice/advice.h"
 #include "topology/advice/hosts.h"
+#include "topology/advice/nccl_version.h"
 #include "topology/advice/writers.h"
 
 namespace lockstep::launcher {
@@ -84,6 +85,10 @@ void print(std::span<const topology::HostAdvice> hosts, Format format) {
 int run_tune(const std::vector<std::string>& args) {
   Options options;
   if (const auto done = parse(args, options)) return *done;
+  if (!options.nccl.empty() && !topology::parse_nccl_version(options.nccl)) {
+    throw UsageError(
+        fmt::format("--nccl {}: expected a version such as 2.28 or 2.28.9", options.nccl));
+  }
   const View view = look(options.view);
   std::vector<topology::HostAdvice> hosts;
   for (const topology::Machine& machine : view.cluster.hosts) {

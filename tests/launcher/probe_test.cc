@@ -1,0 +1,175 @@
+// `lockstep probe` and `lockstep tune` as a user types them, and what `lockstep launch` takes from
+// them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/launcher/launched.h"
+#include "tests/launcher/local_sshd.h"
+
+namespace lockstep::launcher {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Ran {
+  int code = 0;
+  std::string out, err;
+};
+
+Ran run(const Launched::Setup& setup) {
+  Launched launched(setup);
+  const int code = launched.wait();
+  return {code, launched.out(), launched.err()};
+}
+
+Ran run(const std::vector<std::string>& args) {
+  return run(Launched::Setup{.args = args});
+}
+
+bool has_nvidia_gpu() {
+  return std::filesystem::exists("/proc/driver/nvidia/version");
+}
+
+// Two GPUs on a bridge of three NVLinks, each with an adapter of its own.
+constexpr const char* kMatrix =
+    "\tGPU0\tGPU1\tNIC0\tNIC1\tCPU Affinity\tNUMA Affinity\n"
+    "GPU0\t X \tNV4\tPIX\tSYS\t0-7\t0\n"
+    "GPU1\tNV4\t X \tSYS\tPIX\t8-15\t1\n"
+    "NIC0\tPIX\tSYS\t X \tSYS\n"
+    "NIC1\tSYS\tPIX\tSYS\t X \n\n"
+    "NIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_1\n";
+
+class Files : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& text) {
+    std::ofstream(folder_.path() / name) << text;
+    return folder_.path() / name;
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST(Probe, SaysInPlainWordsWhatThisHostIs) {
+  const Ran text = run({"probe"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  const Ran as_json = run({"probe", "--format", "json"});
+  ASSERT_EQ(as_json.code, 0) << as_json.err;
+  const json host = json::parse(as_json.out)["hosts"][0];
+  EXPECT_EQ(host["cpu"]["threads"], ::sysconf(_SC_NPROCESSORS_ONLN));
+  EXPECT_FALSE(host["numa"].empty());
+  if (has_nvidia_gpu()) return;
+  EXPECT_THAT(text.out, HasSubstr("no GPU"));
+  EXPECT_TRUE(host["gpus"].empty());
+}
+
+TEST(Probe, AnOrdinaryUserAndAHostWithoutSysSeeNoLessThanThereIs) {
+  if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: needs root to become somebody else";
+  // The build tree may lie where others may not look; the program is copied to where they may.
+  for (const std::vector<std::string>& through :
+       {std::vector<std::string>{"/usr/bin/setpriv", "--reuid=65534", "--clear-groups"},
+        {"/usr/bin/unshare", "--mount", "/bin/sh", "-c",
+         "mount -t tmpfs none /sys && exec \"$0\" \"$@\""}}) {
+    const Ran ran = run({.args = {"probe", "--format", "json"}, .through = through});
+    if (ran.code == 126 || ran.code == 127) GTEST_SKIP() << "SKIPPED: " << ran.err;
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(json::parse(ran.out)["hosts"][0]["cpu"]["threads"], ::sysconf(_SC_NPROCESSORS_ONLN))
+        << through.front();
+  }
+}
+
+TEST_F(Files, SeveralRecordingsAreOneHost) {
+  const std::string matrix = file("matrix.txt", kMatrix);
+  const std::string ports =
+      file("ports.txt", "mlx5_0 port 1 ==> ib0 (Up)\nmlx5_1 port 1 ==> ib1 (Up)\n");
+  const Ran ran =
+      run({"probe", "--format", "json", "--gpus", "2", "--from", matrix, "--from", ports});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json cluster = json::parse(ran.out);
+  ASSERT_EQ(cluster["hosts"].size(), 1U);
+  EXPECT_EQ(cluster["hosts"][0]["nics"][1]["netdev"], "ib1");
+  EXPECT_EQ(cluster["placement"], json({"GPU0", "GPU1"}));
+  const std::string again = file("again.json", ran.out);
+  const Ran read = run({"probe", "--format", "json", "--gpus", "2", "--from", again});
+  EXPECT_EQ(read.out, ran.out) << read.err;
+}
+
+TEST_F(Files, WhatCannotBeReadIsNamedWithItsReason) {
+  const Ran unknown = run({"probe", "--from", file("notes.txt", "milk, bread\n")});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("notes.txt: not a recording that can be read"));
+  const Ran missing = run({"tune", "--from", "/no/such/file"});
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.err, HasSubstr("/no/such/file: no such file"));
+  EXPECT_EQ(run({"probe", "--from", file("m.txt", kMatrix), "--gpus", "3"}).code, 2);
+}
+
+TEST(Probe, FlagsThatDoNotGoTogetherAreWrongUsage) {
+  const Ran both = run({"probe", "--hosts", "a", "--from", "b"});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.err, HasSubstr("do not go together"));
+  const Ran format = run({"probe", "--format", "picture"});
+  EXPECT_EQ(format.code, 2);
+  EXPECT_THAT(format.err, HasSubstr("picture"));
+}
+
+TEST_F(Files, TuneExplainsAndWritesWhatItSays) {
+  const std::string matrix = file("matrix.txt", kMatrix);
+  const std::string ports =
+      file("ports.txt", "mlx5_0 port 1 ==> ib0 (Up)\nmlx5_1 port 1 ==> eth1 (Down)\n");
+  for (const char* format : {"env", "conf", "json"}) {
+    const Ran ran =
+        run({"tune", "--format", format, "--nccl", "2.27", "--from", matrix, "--from", ports});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("2.27"));
+  }
+  EXPECT_THAT(run({"tune", "--explain", "--from", matrix}).out,
+              HasSubstr("GPU1  NIC1 mlx5_1 (PIX)"));
+  EXPECT_EQ(run({"tune", "--nccl", "soon", "--from", matrix}).code, 2);
+}
+
+TEST(Probe, AsksEveryHostAndNamesTheOneThatIsSilent) {
+  if (!std::filesystem::exists(LocalSshd::kProgram))
+    GTEST_SKIP() << "SKIPPED: no sshd here (openssh-server)";
+  const LocalSshd sshd({"one", "two"});
+  const Ran ran =
+      run({"probe", "--format", "json", "--hosts", "one,gone.invalid,two", "--ssh", sshd.client()});
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  const json cluster = json::parse(ran.out);
+  ASSERT_EQ(cluster["hosts"].size(), 2U) << ran.out;
+  EXPECT_EQ(cluster["hosts"][0]["name"], "one");
+  EXPECT_EQ(cluster["hosts"][1]["name"], "two");
+  EXPECT_THAT(cluster["findings"].dump(),
+              AllOf(HasSubstr("host-not-reached"), HasSubstr("gone.invalid")));
+  const Ran tune = run({"tune", "--hosts", "one,two", "--ssh", sshd.client()});
+  EXPECT_EQ(tune.code, 0) << tune.err;
+}
+
+TEST(LaunchTuning, TheRunFolderHoldsWhatWasSeenAndAdvised) {
+  Launched launched({.args = {"launch", "-n", "1", "--verbose", "--", "/bin/true"}});
+  ASSERT_EQ(launched.wait(), 0) << launched.err();
+  EXPECT_THAT(launched.err(),
+              testing::ContainsRegex("lockstep: probe [0-9]+ ms, [0-9]+ NCCL setting"));
+  const auto run_folder = launched.folder() / "runs" / "true" / "latest";
+  EXPECT_EQ(json::parse(contents(run_folder / "topology.json"))["hosts"][0]["sources"],
+            json({"live"}));
+  EXPECT_THAT(contents(run_folder / "nccl.env"), HasSubstr("# lockstep tune:"));
+}
+
+TEST(LaunchTuning, NoTuneLooksAtNothing) {
+  Launched launched({.args = {"launch", "-n", "1", "--no-tune", "--", "/bin/true"}});
+  ASSERT_EQ(launched.wait(), 0) << launched.err();
+  EXPECT_THAT(launched.err(), Not(HasSubstr("probe")));
+  EXPECT_FALSE(
+      std::filesystem::exists(launched.folder() / "runs" / "true" / "latest" / "topology.json"));
+}
+
+}  // namespace
+}  // namespace lockstep::launcher
