@@ -36,10 +36,10 @@ std::string draw_text(const Machine& machine, const PathTable& paths) {
   } else {
     text += fmt::format("{} GPU{}\n", machine.gpus.size(), machine.gpus.size() == 1 ? "" : "s");
   }
-  text += "\n" + draw_tree(machine);
+  text += fmt::format("\n{}", draw_tree(machine));
   const std::string matrix = draw_matrix(machine, paths);
-  if (!matrix.empty()) text += "\n" + matrix;
-  if (!machine.findings.empty()) text += "\n" + draw_findings(machine.findings);
+  if (!matrix.empty()) text += fmt::format("\n{}", matrix);
+  if (!machine.findings.empty()) text += fmt::format("\n{}", draw_findings(machine.findings));
   return text;
 }
 
