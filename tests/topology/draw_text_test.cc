@@ -171,7 +171,7 @@ TEST(DrawDot, OfTwoGpusWithABridge) {
       "  }\n"
       "  \"NUMA0\" -- \"GPU0\" [label=\"Gen4 x16, 24 GB/s\", color=\"#56697d\", penwidth=4];\n"
       "  \"NUMA0\" -- \"GPU1\" [label=\"Gen4 x16, 24 GB/s\", color=\"#56697d\", penwidth=4];\n"
-      "  \"GPU0\" -- \"GPU1\" [label=\"nvlink x4, 80 GB/s\", color=\"#5b9a17\", penwidth=2.4];\n"
+      "  \"GPU0\" -- \"GPU1\" [label=\"nvlink x4, 48 GB/s\", color=\"#5b9a17\", penwidth=2.4];\n"
       "}\n");
 }
 
@@ -179,9 +179,9 @@ TEST(DrawDot, NodesAreAllDevicesOnce) {
   const Machine machine = test::dgx2();
   const std::string dot = draw_dot(machine, paths_of(machine));
   for (int i = 0; i < 16; ++i)
-    EXPECT_EQ(count(dot, "\"" + to_string(DeviceId{DeviceKind::gpu, i}) + "\" [label="), 1U);
+    EXPECT_EQ(count(dot, "  \"" + to_string(DeviceId{DeviceKind::gpu, i}) + "\" [label="), 1U);
   for (int i = 0; i < 12; ++i)
-    EXPECT_EQ(count(dot, "\"" + to_string(DeviceId{DeviceKind::nvswitch, i}) + "\" [label="), 1U);
+    EXPECT_EQ(count(dot, "  \"" + to_string(DeviceId{DeviceKind::nvswitch, i}) + "\" [label="), 1U);
 }
 
 TEST(DrawDot, WithoutLinksNearPairsAreEdges) {

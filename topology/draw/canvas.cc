@@ -12,7 +12,6 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr double kPad = 5;  // between a box and its words
 constexpr std::size_t kMostBadges = 3;
 
 // "1, 4" of findings 0 and 3.
@@ -35,7 +34,7 @@ double line_height(double size) {
 }
 
 double box_height(std::size_t lines) {
-  return 2 * kPad + line_height(kNormal) + static_cast<double>(lines - 1) * line_height(kSmall);
+  return 2 * kBoxPad + line_height(kNormal) + static_cast<double>(lines - 1) * line_height(kSmall);
 }
 
 Canvas::Canvas(const Machine& machine) : machine_(machine), marks_(marks_of(machine)) {}
@@ -63,20 +62,20 @@ void Canvas::device(DeviceId id, BoxKind kind, Rect rect, std::span<const Line> 
   drawn.title = label_of(machine_, id);
   places_.emplace(id, rect);
 
-  const double room = rect.w - 2 * kPad;
+  const double room = rect.w - 2 * kBoxPad;
   double badge_room = 0;
   if (const auto marks = marks_.find(id); marks != marks_.end()) {
     drawn.alarm = true;
     const std::string text = badge(marks->second);
     const double width = std::min(width_of(text, kSmall, Weight::bold), room / 2);
-    word({rect.right() - kPad - width, rect.y + kPad}, width, kSmall,
+    word({rect.right() - kBoxPad - width, rect.y + kBoxPad}, width, kSmall,
          {.text = text, .ink = Ink::alarm, .bold = true});
     badge_room = width + 3;
   }
-  double y = rect.y + kPad;
+  double y = rect.y + kBoxPad;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const double size = i == 0 ? kNormal : kSmall;
-    word({rect.x + kPad, y}, room - (i == 0 ? badge_room : 0), size, lines[i]);
+    word({rect.x + kBoxPad, y}, room - (i == 0 ? badge_room : 0), size, lines[i]);
     y += line_height(size);
   }
 }

@@ -14,6 +14,7 @@
 namespace lockstep::topology {
 
 inline constexpr double kMargin = 20;
+inline constexpr double kBoxPad = 4;  // between a box and its words
 inline constexpr double kSmall = 10;  // sizes of fonts
 inline constexpr double kNormal = 11;
 inline constexpr double kLarge = 13;

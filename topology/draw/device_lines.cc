@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 #include "topology/draw/labels.h"
 #include "topology/draw/lettering.h"
@@ -68,7 +69,7 @@ std::vector<Line> lines_of_link(const PciDevice& device, double room) {
 
 std::vector<Line> lines_of_gpu(const Gpu& gpu, int index, double room) {
   std::vector<Line> lines{{.text = fmt::format("GPU{}", index), .ink = Ink::normal, .bold = true}};
-  for (std::string& line : wrapped(plain(gpu.name), room, kSmall, 2))
+  for (std::string& line : wrapped(plain(gpu.name), room, kSmall, 3))
     add(lines, std::move(line), Ink::normal);
   add(lines, short_address(gpu.pci));
   add_link(lines, gpu.pci, room);
@@ -80,7 +81,7 @@ std::vector<Line> lines_of_nic(const Nic& nic, int index, double room) {
   add(lines, plain(nic.name), Ink::normal);
   std::string what(short_kind(nic.kind));
   if (nic.rate_Gbps) what += fmt::format("{}{:g} Gb/s", what.empty() ? "" : " ", *nic.rate_Gbps);
-  add(lines, what, Ink::normal);
+  for (std::string& line : wrapped(what, room, kSmall, 2)) add(lines, std::move(line), Ink::normal);
   if (nic.state == NicState::down) add(lines, "down");
   add(lines, short_address(nic.pci));
   add_link(lines, nic.pci, room);

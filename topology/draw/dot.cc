@@ -86,10 +86,10 @@ class Graph {
   void node_of(DeviceId id, std::string_view front) {
     const Paint paint = paint_of(box_of(id.kind));
     const bool alarm = marks_.contains(id);
-    text_ +=
-        fmt::format("{}\"{}\" [label={}, fillcolor=\"{}\", color=\"{}\"{}];\n", front,
-                    to_string(id), in_quotes(label_of(machine_, id)), alarm ? kAlarmFill : paint.fill,
-                    alarm ? kAlarm : paint.line, alarm ? ", penwidth=3" : "");
+    text_ += fmt::format("{}\"{}\" [label={}, fillcolor=\"{}\", color=\"{}\"{}];\n", front,
+                         to_string(id), in_quotes(label_of(machine_, id)),
+                         alarm ? kAlarmFill : paint.fill, alarm ? kAlarm : paint.line,
+                         alarm ? ", penwidth=3" : "");
   }
 
   std::string words(const Link& link) const {

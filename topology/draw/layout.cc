@@ -82,23 +82,21 @@ double lay_out_title(Canvas& canvas, const PathTable& paths, const Forest& fores
   return y + 8;
 }
 
-// The wire that joins the NUMA nodes, above them.
-double lay_out_interconnect(Canvas& canvas, const Forest& forest, double top) {
-  const Machine& machine = canvas.machine();
-  const auto joins = [](const Link& link) { return link.kind == LinkKind::numa; };
-  const auto first = std::ranges::find_if(machine.links, joins);
-  const auto nodes =
-      std::ranges::count_if(forest.trees, [](const Branch& tree) { return tree.id.has_value(); });
-  if (first == machine.links.end() || nodes < 2) return top;
-  const std::string speed = speed_text(link_GBps(machine, *first));
-  canvas.word({kMargin + 2, top}, 600, kSmall,
-              {.text = fmt::format("between NUMA nodes{}{}", speed.empty() ? "" : ": ", speed),
-               .ink = Ink::faint,
-               .bold = false});
-  return top + 32;
+constexpr double kInterconnect = 32;  // the room above the NUMA nodes for what joins them
+
+bool joins_nodes(const Link& link) {
+  return link.kind == LinkKind::numa;
 }
 
-void wire_interconnect(Canvas& canvas, const Forest& forest, double y) {
+// Whether the recording says that its NUMA nodes are joined, and two of them are drawn.
+bool has_interconnect(const Machine& machine, const Forest& forest) {
+  const auto nodes =
+      std::ranges::count_if(forest.trees, [](const Branch& tree) { return tree.id.has_value(); });
+  return nodes > 1 && std::ranges::any_of(machine.links, joins_nodes);
+}
+
+// The wire that joins the NUMA nodes, above them.
+void lay_out_interconnect(Canvas& canvas, const Forest& forest, double y) {
   std::vector<double> ends;
   double top = y;
   for (const Branch& tree : forest.trees) {
@@ -110,6 +108,12 @@ void wire_interconnect(Canvas& canvas, const Forest& forest, double y) {
   const double width = line_width(LinkKind::numa, 9);
   for (const double x : ends) canvas.wire({{x, y}, {x, top}}, LinkKind::numa, width);
   canvas.wire({{ends.front(), y}, {ends.back(), y}}, LinkKind::numa, width);
+  const Machine& machine = canvas.machine();
+  canvas.word(
+      {ends.front() + 4, y - line_height(kSmall) - 2}, ends.back() - ends.front(), kSmall,
+      {.text = speed_text(link_GBps(machine, *std::ranges::find_if(machine.links, joins_nodes))),
+       .ink = Ink::faint,
+       .bold = false});
 }
 
 // A matrix says what links do not: a recording of pairs, or one whose GPUs' links are only stated.
@@ -137,9 +141,9 @@ Picture lay_out(const Machine& machine, const PathTable& paths) {
   }
   Canvas canvas(machine);
   const double title = lay_out_title(canvas, paths, forest, width);
-  const double trees = lay_out_interconnect(canvas, forest, title);
-  double y = lay_out_trees(canvas, forest, trees);
-  if (trees > title) wire_interconnect(canvas, forest, title + 20);
+  const bool joined = has_interconnect(machine, forest);
+  double y = lay_out_trees(canvas, forest, joined ? title + kInterconnect : title);
+  if (joined) lay_out_interconnect(canvas, forest, title + 20);
   y = lay_out_fabric(canvas, y) + 16;
   if (matrix == WithMatrix::yes) y = lay_out_matrix(canvas, paths, {width, y}) + 14;
   y = lay_out_legend(canvas, paths, matrix, {width, y}) + 12;

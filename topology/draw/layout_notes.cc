@@ -75,7 +75,9 @@ double lay_out_legend(Canvas& canvas, const PathTable& paths, WithMatrix matrix,
       if (path.from != path.to) kinds.insert(path.kind);
     }
     for (const PathKind kind : kinds) {
-      const std::string_view name = kind == PathKind::unknown ? "?" : to_string(kind);
+      const std::string_view name = kind == PathKind::unknown ? "?"
+                                    : kind == PathKind::PHB   ? "PHB, NODE"
+                                                              : to_string(kind);
       canvas.box(row.next(fmt::format("{}: {}", name, meaning_of(kind))), BoxKind::swatch, kind);
     }
   }

@@ -14,20 +14,23 @@ namespace lockstep::topology {
 namespace {
 
 constexpr double kWide = 1600;  // a picture is no wider, as long as columns are not too narrow
-constexpr double kNarrowestColumn = 88;
+constexpr double kNarrowestColumn = 84;
 constexpr double kWidestColumn = 190;
 constexpr double kPanelPad = 6;
 constexpr double kPanelGap = 14;
 constexpr double kSwitchHeight = 24;
 constexpr double kLevelGap = 34;  // where the words beside the link up go
 constexpr double kRowGap = 10;
-constexpr double kSpine = 7;    // of a column, from its left edge
-constexpr double kIndent = 15;  // of a device in its column
+constexpr double kSpine = 5;    // of a column, from its left edge
+constexpr double kIndent = 11;  // of a device in its column
+constexpr double kGutter = 4;   // right of a device
 constexpr int kNicsInStack = 4;
+constexpr int kLooseInStack = 2;  // where no place is known, width costs less than height
 
 int own_columns(const Branch& branch) {
   const int nics = static_cast<int>(branch.nics.size());
-  return std::max(static_cast<int>(branch.gpus.size()), (nics + kNicsInStack - 1) / kNicsInStack);
+  const int stack = branch.id ? kNicsInStack : kLooseInStack;
+  return std::max(static_cast<int>(branch.gpus.size()), (nics + stack - 1) / stack);
 }
 
 int columns_of(const Branch& branch) {
@@ -58,7 +61,7 @@ class Orchard {
   Orchard(Canvas& canvas, const Forest& forest, double top)
       : canvas_(canvas), forest_(forest), column_(tree_room(forest).column), top_(top) {
     const Machine& machine = canvas.machine();
-    const double room = column_ - kIndent - 5;
+    const double room = column_ - kIndent - kGutter;
     int levels = 0;
     for (const Branch& tree : forest.trees) {
       levels = std::max(levels, levels_of(tree));
@@ -68,11 +71,11 @@ class Orchard {
     std::size_t nic_lines = 1;
     std::size_t gpu_lines = 1;
     for (std::size_t i = 0; i < machine.nics.size(); ++i)
-      nic_lines =
-          std::max(nic_lines, lines_of_nic(machine.nics[i], static_cast<int>(i), room - 10).size());
+      nic_lines = std::max(
+          nic_lines, lines_of_nic(machine.nics[i], static_cast<int>(i), room - 2 * kBoxPad).size());
     for (std::size_t i = 0; i < machine.gpus.size(); ++i)
-      gpu_lines =
-          std::max(gpu_lines, lines_of_gpu(machine.gpus[i], static_cast<int>(i), room - 10).size());
+      gpu_lines = std::max(
+          gpu_lines, lines_of_gpu(machine.gpus[i], static_cast<int>(i), room - 2 * kBoxPad).size());
     nic_height_ = box_height(nic_lines);
     gpu_height_ = box_height(gpu_lines);
     head_height_ = box_height(head_lines_);
@@ -118,12 +121,12 @@ class Orchard {
       const int row = static_cast<int>(i) / columns;
       leaf(branch.nics[i], branch,
            {x + column * column_ + kIndent, nics_top_ + row * (nic_height_ + kRowGap),
-            column_ - kIndent - 5, nic_height_},
+            column_ - kIndent - kGutter, nic_height_},
            parent.bottom());
     }
     for (std::size_t i = 0; i < branch.gpus.size(); ++i) {
       leaf(branch.gpus[i], branch,
-           {x + static_cast<double>(i) * column_ + kIndent, gpus_top_, column_ - kIndent - 5,
+           {x + static_cast<double>(i) * column_ + kIndent, gpus_top_, column_ - kIndent - kGutter,
             gpu_height_},
            parent.bottom());
     }
@@ -152,7 +155,7 @@ class Orchard {
     const Machine& machine = canvas_.machine();
     const auto at = static_cast<std::size_t>(id.index);
     const bool gpu = id.kind == DeviceKind::gpu;
-    const double room = rect.w - 10;
+    const double room = rect.w - 2 * kBoxPad;
     canvas_.device(id, gpu ? BoxKind::gpu : BoxKind::nic, rect,
                    gpu ? lines_of_gpu(machine.gpus[at], id.index, room)
                        : lines_of_nic(machine.nics[at], id.index, room));

@@ -57,14 +57,12 @@ std::vector<std::string> wrapped(std::string_view text, double room, double size
       break;
     }
     std::size_t end = 0;
-    for (std::size_t blank = text.find(' '); blank != std::string_view::npos;
-         blank = text.find(' ', blank + 1)) {
-      if (width_of(text.substr(0, blank), size) > room) break;
-      end = blank;
+    for (std::size_t at = 1; at < text.size(); ++at) {
+      if (text[at] != ' ' && text[at - 1] != '-') continue;
+      if (width_of(text.substr(0, at), size) > room) break;
+      end = at;
     }
-    if (end == 0) {  // a single word wider than the room
-      end = std::min(text.find(' '), text.size());
-    }
+    if (end == 0) end = std::min(text.find(' '), text.size());  // one word, wider than the room
     broken.push_back(fitted(text.substr(0, end), room, size));
     text.remove_prefix(end);
   }

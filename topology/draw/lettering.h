@@ -20,7 +20,8 @@ enum class Weight { plain, bold };
 [[nodiscard]] std::string fitted(std::string_view text, double room, double size,
                                  Weight weight = Weight::plain);
 
-// `text` broken at blanks into at most `lines` lines that fit; what is left over is cut.
+// `text` broken at blanks and after hyphens into at most `lines` lines that fit; what is left over
+// is cut.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, double room, double size,
                                                std::size_t lines);
 
