@@ -1,4 +1,5 @@
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,12 +13,15 @@
 
 #include "tests/topology/drawn_machines.h"
 #include "tests/topology/machines.h"
+#include "tests/topology/picture_checks.h"
 #include "topology/draw/layout.h"
 #include "topology/draw/svg.h"
 #include "topology/draw/svg_writer.h"
 
 namespace lockstep::topology {
 namespace {
+
+using testing::IsEmpty;
 
 Machine with_findings(Machine machine) {
   machine.findings = {
@@ -56,12 +60,6 @@ std::map<std::string, Machine> machines() {
 
 Picture picture_of(const Machine& machine) {
   return lay_out(machine, paths_of(machine));
-}
-
-bool overlap(const Rect& a, const Rect& b) {
-  constexpr double kTouch = 0.5;
-  return a.x < b.right() - kTouch && b.x < a.right() - kTouch && a.y < b.bottom() - kTouch &&
-         b.y < a.bottom() - kTouch;
 }
 
 std::set<DeviceId> devices_of(const Machine& machine) {
@@ -114,29 +112,13 @@ TEST(DrawSvg, EveryDeviceAppearsExactlyOnce) {
 }
 
 TEST(DrawSvg, NoTwoWordsOverlap) {
-  for (const auto& [name, machine] : machines()) {
-    const std::vector<Word> words = picture_of(machine).words;
-    for (std::size_t a = 0; a < words.size(); ++a) {
-      for (std::size_t b = a + 1; b < words.size(); ++b)
-        EXPECT_FALSE(overlap(words[a].box, words[b].box))
-            << name << ": '" << words[a].text << "' and '" << words[b].text << "'";
-    }
-  }
+  for (const auto& [name, machine] : machines())
+    EXPECT_THAT(test::overlapping_words(picture_of(machine)), IsEmpty()) << name;
 }
 
 TEST(DrawSvg, NoTwoDevicesOverlap) {
-  for (const auto& [name, machine] : machines()) {
-    const std::vector<Box> boxes = picture_of(machine).boxes;
-    for (std::size_t a = 0; a < boxes.size(); ++a) {
-      for (std::size_t b = a + 1; b < boxes.size(); ++b) {
-        if (boxes[a].device && boxes[b].device) {
-          EXPECT_FALSE(overlap(boxes[a].rect, boxes[b].rect))
-              << name << ": " << to_string(*boxes[a].device) << " and "
-              << to_string(*boxes[b].device);
-        }
-      }
-    }
-  }
+  for (const auto& [name, machine] : machines())
+    EXPECT_THAT(test::overlapping_devices(picture_of(machine)), IsEmpty()) << name;
 }
 
 TEST(DrawSvg, EverythingLiesInsideThePicture) {
@@ -167,7 +149,7 @@ TEST(DrawSvg, WiresOfPcieCrossNoOtherDevice) {
         for (const Box& box : picture.boxes) {
           const Rect core{box.rect.x + 2, box.rect.y + 2, box.rect.w - 4, box.rect.h - 4};
           if (box.device && wire.kind == LinkKind::pcie) {
-            EXPECT_FALSE(overlap(run, core)) << name << ": " << to_string(*box.device);
+            EXPECT_FALSE(test::overlap(run, core)) << name << ": " << to_string(*box.device);
           }
         }
       }

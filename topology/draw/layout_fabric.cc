@@ -195,7 +195,7 @@ class Bar {
     if (switches == 0) return top;
     const double left = kMargin;
     double right = left + 400;
-    for (const auto& place : gpus()) right = std::max(right, place.right());
+    for (const Rect& place : above()) right = std::max(right, place.right());
     const double y = ends_.empty() ? top + 12 : top + kDrop;
     const int in_row = std::max(1, static_cast<int>((right - left - 16) / (kSwitchWidth + 8)));
     const int rows = (switches + in_row - 1) / in_row;
@@ -222,8 +222,13 @@ class Bar {
   }
 
  private:
-  std::vector<Rect> gpus() const {
+  // What the bar is as wide as.
+  std::vector<Rect> above() const {
     std::vector<Rect> places;
+    for (const NumaNode& node : canvas_.machine().numa) {
+      if (const Rect* place = canvas_.place_of({DeviceKind::numa, node.id}))
+        places.push_back(*place);
+    }
     for (int i = 0; i < static_cast<int>(canvas_.machine().gpus.size()); ++i) {
       if (const Rect* place = canvas_.place_of({DeviceKind::gpu, i})) places.push_back(*place);
     }

@@ -16,10 +16,10 @@ double letter(char c) {
   if (static_cast<unsigned char>(c) >= 0x80) return 1.0;
   constexpr std::string_view kNarrow = " .,:;|!'ijlIft()[]/-";
   constexpr std::string_view kWide = "mwMW@%";
-  if (kNarrow.find(c) != std::string_view::npos) return 0.40;
+  if (kNarrow.find(c) != std::string_view::npos) return 0.37;
   if (kWide.find(c) != std::string_view::npos) return 0.98;
-  if (c >= 'A' && c <= 'Z') return 0.74;
-  return 0.64;
+  if (c >= 'A' && c <= 'Z') return 0.69;
+  return 0.63;
 }
 
 }  // namespace
