@@ -52,6 +52,7 @@ std::map<std::string, Machine> machines() {
           {"matrix", with_findings(test::matrix_only())},
           {"cube", test::cube()},
           {"pair", test::pair()},
+          {"grace", test::grace()},
           {"storage", test::storage()},
           {"unplaced", unplaced},
           {"ring", ring},
@@ -71,7 +72,9 @@ std::set<DeviceId> devices_of(const Machine& machine) {
   add(DeviceKind::nic, machine.nics.size());
   add(DeviceKind::pcie_switch, machine.switches.size());
   add(DeviceKind::nvswitch, machine.nvswitches.size());
-  for (const NumaNode& node : machine.numa) ids.insert({DeviceKind::numa, node.id});
+  for (const NumaNode& node : machine.numa) {
+    if (!node.cpus.empty()) ids.insert({DeviceKind::numa, node.id});  // else of memory only
+  }
   return ids;
 }
 
@@ -225,6 +228,15 @@ TEST(DrawSvg, AVirtualSwitchThatSaysNothingClaimsNoSpeed) {
     return link.from.kind != DeviceKind::pcie_switch && link.from.kind != DeviceKind::numa;
   });
   EXPECT_EQ(svg_of(machine).find("GB/s"), std::string::npos);
+}
+
+TEST(DrawSvg, NodesOfMemoryOnlyAreNamedAndLinksToTheProcessorDrawn) {
+  const std::string svg = svg_of(test::grace());
+  EXPECT_NE(svg.find("not drawn: 4 NUMA nodes of memory only (NUMA2, NUMA3, NUMA4, NUMA5)"),
+            std::string::npos);
+  const Picture picture = picture_of(test::grace());
+  EXPECT_EQ(std::ranges::count(picture.wires, LinkKind::c2c, &Wire::kind), 4 + 1);  // and legend
+  EXPECT_NE(svg.find("C2C 370 GB/s"), std::string::npos);
 }
 
 TEST(DrawSvg, AMatrixShowsEveryPairWhereThereAreNoLinks) {

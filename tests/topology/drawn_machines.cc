@@ -197,6 +197,31 @@ Machine pair() {
   return machine;
 }
 
+Machine grace() {
+  Machine machine;
+  machine.name = "grace";
+  two_nodes(machine);
+  machine.cpu = {};
+  machine.cpu.architecture = "arm64";
+  for (int i = 0; i < 4; ++i) {
+    machine.numa.push_back({.id = 2 + i, .cpus = {}, .memory = std::nullopt, .socket = i / 2});
+    machine.switches.emplace_back();
+    link(machine, sw(i), node(i / 2));
+    machine.gpus.push_back(
+        gpu("NVIDIA GB200", 100, device(static_cast<std::uint8_t>(8 * (i + 1)), 1, 32, 16), i / 2));
+    machine.gpus.back().memory_numa = 2 + i;
+    machine.nics.push_back(nic(i, 400, device(static_cast<std::uint8_t>(8 * i), 3, 32, 16), i / 2));
+    link(machine, {DeviceKind::gpu, i}, sw(i));
+    link(machine, {DeviceKind::nic, i}, sw(i));
+    machine.links.push_back({.from = {DeviceKind::gpu, i},
+                             .to = node(i / 2),
+                             .kind = LinkKind::c2c,
+                             .count = 1,
+                             .GBps = 370});
+  }
+  return machine;
+}
+
 Machine storage() {
   Machine machine;
   machine.name = "storage";

@@ -22,6 +22,10 @@ namespace lockstep::topology::test {
 // Two GPUs joined by four NVLinks, on one socket.
 [[nodiscard]] Machine pair();
 
+// Two Grace processors with two GPUs each, joined by C2C links; the GPUs' memory is nodes of its
+// own.
+[[nodiscard]] Machine grace();
+
 // A host with two Ethernet adapters and no GPU.
 [[nodiscard]] Machine storage();
 

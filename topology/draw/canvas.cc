@@ -74,7 +74,7 @@ void Canvas::device(DeviceId id, BoxKind kind, Rect rect, std::span<const Line> 
   }
   double y = rect.y + kBoxPad;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const double size = i == 0 ? kNormal : kSmall;
+    const double size = lines[i].bold ? kNormal : kSmall;
     word({rect.x + kBoxPad, y}, room - (i == 0 ? badge_room : 0), size, lines[i]);
     y += line_height(size);
   }

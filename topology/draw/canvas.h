@@ -19,7 +19,7 @@ inline constexpr double kSmall = 10;  // sizes of fonts
 inline constexpr double kNormal = 11;
 inline constexpr double kLarge = 13;
 
-// Words of a box, one line each.
+// Words of a box, one line each. What is bold is larger too.
 struct Line {
   std::string text;
   Ink ink = Ink::normal;

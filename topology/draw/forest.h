@@ -19,7 +19,7 @@ struct Branch {
 };
 
 struct Forest {
-  std::vector<Branch> trees;         // NUMA nodes in the machine's order; last what has no place
+  std::vector<Branch> trees;         // NUMA nodes by number; last what has no place
   std::vector<int> nodes_of_memory;  // NUMA nodes without CPUs and devices, which are not drawn
 };
 

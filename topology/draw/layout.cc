@@ -123,8 +123,10 @@ WithMatrix needs_matrix(const Machine& machine) {
     return std::ranges::any_of(machine.links, property);
   };
   const bool tree = has([](const Link& link) { return link.kind == LinkKind::pcie; });
-  const bool gpus = has(
-      [](const Link& link) { return link.kind != LinkKind::pcie && link.kind != LinkKind::numa; });
+  const bool gpus = has([](const Link& link) {
+    const bool to_node = link.from.kind == DeviceKind::numa || link.to.kind == DeviceKind::numa;
+    return link.kind != LinkKind::pcie && !to_node;
+  });
   return !tree || (!gpus && !machine.stated.empty()) ? WithMatrix::yes : WithMatrix::no;
 }
 

@@ -166,9 +166,10 @@ void lay_out_processor_links(Canvas& canvas) {
     const double x = gpu->right() + 2;
     canvas.wire({{x, node->bottom()}, {x, gpu->y + 12}, {gpu->right(), gpu->y + 12}}, link.kind,
                 line_width(link.kind, link.count));
-    const std::string text = fmt::format("{}{} {}", short_name(link.kind),
-                                         link.count > 1 ? std::to_string(link.count) : "",
-                                         speed_text(link_GBps(machine, link)));
+    const std::string what = link.kind == LinkKind::c2c
+                                 ? std::string("C2C")
+                                 : fmt::format("{}{}", short_name(link.kind), link.count);
+    const std::string text = fmt::format("{} {}", what, speed_text(link_GBps(machine, link)));
     canvas.word({gpu->x + 5, gpu->y - line_height(9)}, gpu->w - 8, 9,
                 {.text = text, .ink = Ink::faint, .bold = false});
   }

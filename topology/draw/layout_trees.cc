@@ -20,7 +20,7 @@ constexpr double kPanelPad = 6;
 constexpr double kPanelGap = 14;
 constexpr double kSwitchHeight = 24;
 constexpr double kLevelGap = 34;  // where the words beside the link up go
-constexpr double kRowGap = 10;
+constexpr double kRowGap = 12;
 constexpr double kSpine = 5;    // of a column, from its left edge
 constexpr double kIndent = 11;  // of a device in its column
 constexpr double kGutter = 4;   // right of a device
@@ -134,7 +134,7 @@ class Orchard {
 
   void a_switch(const Branch& branch, Point from, double width, int level) {
     const double y = switches_top_ + level * (kLevelGap + kSwitchHeight) + kLevelGap;
-    const Rect rect{from.x + 2, y, width - 6, kSwitchHeight};
+    const Rect rect{from.x + 1, y, width - 4, kSwitchHeight};
     const PciDevice& pci = pci_of(canvas_.machine(), *branch.id);
     if (branch.linked) {
       const double x = from.x + kSpine;
