@@ -93,6 +93,44 @@ std::string plain(std::string_view text, std::size_t most) {
   return printable.substr(0, end) + "...";
 }
 
+std::string label_of(const Path& path) {
+  if (path.from == path.to) return "X";
+  if (!path.label.empty()) return plain(path.label, 8);
+  return path.kind == PathKind::unknown ? "?" : std::string(to_string(path.kind));
+}
+
+std::string_view meaning_of(PathKind kind) {
+  switch (kind) {
+    case PathKind::LOC:
+      return "the same card";
+    case PathKind::NVL:
+      return "NVLink";
+    case PathKind::NVB:
+      return "NVLink through another GPU";
+    case PathKind::C2C:
+      return "chip to chip";
+    case PathKind::PIX:
+      return "at most one PCIe switch";
+    case PathKind::PXB:
+      return "several PCIe switches, not the CPU";
+    case PathKind::P2C:
+      return "chip to chip, then the NIC of that CPU";
+    case PathKind::PXN:
+      return "a NIC through the GPU that is near it";
+    case PathKind::PHB:
+      return "through the CPU";
+    case PathKind::SYS:
+      return "between NUMA nodes";
+    case PathKind::NET:
+      return "over the network";
+    case PathKind::DIS:
+      return "not connected";
+    case PathKind::unknown:
+      return "not known";
+  }
+  return "";
+}
+
 std::string label_of(const PcieLink& link) {
   const std::string most = speed_and_width(link.max_speed, link.max_width);
   const std::string now = speed_and_width(link.speed, link.width);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "topology/machine.h"
+#include "topology/paths.h"
 
 namespace lockstep::topology {
 
@@ -22,6 +23,12 @@ namespace lockstep::topology {
 
 // "Intel(R) Xeon(R) Platinum 8480+, 2 sockets, 112 cores, 224 threads".
 [[nodiscard]] std::string label_of(const Cpu& cpu);
+
+// Of a cell in a matrix: "NV18", "PIX", "?"; "X" of a device to itself.
+[[nodiscard]] std::string label_of(const Path& path);
+
+// What a legend says of that kind: "through the CPU".
+[[nodiscard]] std::string_view meaning_of(PathKind kind);
 
 // Printable, at most `most` bytes, with "..." where something was cut.
 [[nodiscard]] std::string plain(std::string_view text, std::size_t most = 64);

@@ -13,35 +13,26 @@
 namespace lockstep::topology {
 namespace {
 
+// Of the words that are not the name of a kind.
 constexpr std::array kLegend{
-    std::pair{std::string_view("X"), "itself"},
-    std::pair{std::string_view("NV#"), "# NVLinks"},
-    std::pair{std::string_view("NVL"), "NVLink"},
-    std::pair{std::string_view("NVB"), "NVLink through another GPU"},
-    std::pair{std::string_view("C2C"), "chip to chip (Grace)"},
-    std::pair{std::string_view("LOC"), "the same card"},
-    std::pair{std::string_view("PIX"), "at most one PCIe switch"},
-    std::pair{std::string_view("PXB"), "several PCIe switches, not the CPU"},
-    std::pair{std::string_view("P2C"), "chip to chip, then the NIC of that CPU"},
-    std::pair{std::string_view("PXN"), "a NIC through the GPU that is near it"},
-    std::pair{std::string_view("PHB"), "through the CPU"},
-    std::pair{std::string_view("NODE"), "between root ports of one NUMA node"},
-    std::pair{std::string_view("SYS"), "between NUMA nodes"},
-    std::pair{std::string_view("NET"), "over the network"},
-    std::pair{std::string_view("DIS"), "not connected"},
-    std::pair{std::string_view("?"), "not known"},
+    std::pair{std::string_view("X"), std::string_view("itself")},
+    std::pair{std::string_view("NV#"), std::string_view("# NVLinks")},
+    std::pair{std::string_view("NODE"), std::string_view("between root ports of one NUMA node")},
+    std::pair{std::string_view("?"), std::string_view("not known")},
 };
-
-std::string cell(const Path& path, bool itself) {
-  if (itself) return "X";
-  if (!path.label.empty()) return plain(path.label, 8);
-  return path.kind == PathKind::unknown ? "?" : std::string(to_string(path.kind));
-}
 
 std::string legend_key(const std::string& text) {
   const bool numbered = text.size() > 2 && text.starts_with("NV") &&
                         text.find_first_not_of("0123456789", 2) == std::string::npos;
   return numbered ? "NV#" : text;
+}
+
+std::string_view meaning(std::string_view key) {
+  for (const auto& [word, sense] : kLegend) {
+    if (word == key) return sense;
+  }
+  const auto kind = parse_path_kind(key);
+  return kind ? meaning_of(*kind) : "as the recording has it";
 }
 
 // Columns as wide as their widest cell, two blanks between them.
@@ -85,7 +76,7 @@ std::string draw_matrix(const Machine& machine, const PathTable& paths) {
   for (const DeviceId row : devices) {
     std::vector<std::string> line{to_string(row)};
     for (const DeviceId column : devices) {
-      line.push_back(cell(paths.between(row, column), row == column));
+      line.push_back(label_of(paths.between(row, column)));
       seen.insert(legend_key(line.back()));
     }
     if (row.kind == DeviceKind::gpu) {
@@ -96,9 +87,10 @@ std::string draw_matrix(const Machine& machine, const PathTable& paths) {
     rows.push_back(std::move(line));
   }
   std::string text = aligned(rows) + "\n";
-  for (const auto& [key, meaning] : kLegend) {
-    if (seen.contains(std::string(key))) text += fmt::format("{:<5} {}\n", key, meaning);
-  }
+  for (const std::string& key : seen) text += fmt::format("{:<5} {}\n", key, meaning(key));
+  if (!machine.nics.empty()) text += "\n";
+  for (std::size_t i = 0; i < machine.nics.size(); ++i)
+    text += fmt::format("NIC{}: {}\n", i, plain(machine.nics[i].name));
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "topology/device_tree.h"
 #include "topology/draw/labels.h"
 
 namespace lockstep::topology {
@@ -16,18 +17,13 @@ constexpr int kDeepest = 32;
 
 class Tree {
  public:
-  explicit Tree(const Machine& machine) : machine_(machine) {
-    for (const Link& link : machine.links) {
-      if (link.kind == LinkKind::pcie) below_[link.to].push_back(link.from);
-    }
-  }
+  explicit Tree(const Machine& machine) : machine_(machine), tree_(machine) {}
 
   std::string draw() {
     std::vector<DeviceId> roots;
     for (const NumaNode& node : machine_.numa) roots.push_back({DeviceKind::numa, node.id});
-    for (const auto& [parent, children] : below_) {
-      if (parent.kind == DeviceKind::numa && find_numa(machine_, parent.index) == nullptr)
-        roots.push_back(parent);
+    for (const int node : tree_.numa()) {
+      if (find_numa(machine_, node) == nullptr) roots.push_back({DeviceKind::numa, node});
     }
     for (const DeviceId root : roots) {
       line("", label_of(machine_, root));
@@ -46,10 +42,9 @@ class Tree {
   }
 
   void children_of(DeviceId parent, const std::string& front, int depth) {
-    const auto found = below_.find(parent);
-    if (found == below_.end() || depth >= kDeepest) return;
+    if (depth >= kDeepest) return;
     std::vector<DeviceId> children;
-    for (const DeviceId child : found->second) {
+    for (const DeviceId child : tree_.below(parent)) {
       if (drawn_.insert(child).second) children.push_back(child);
     }
     for (std::size_t i = 0; i < children.size(); ++i) {
@@ -59,14 +54,15 @@ class Tree {
     }
   }
 
-  // What the tree did not reach.
+  // What the tree did not reach: first what hangs off nothing, then what is left of rings.
   void rest(DeviceKind kind, std::size_t count) {
-    for (int i = 0; i < static_cast<int>(count); ++i) {
-      const DeviceId id{kind, i};
-      if (drawn_.contains(id)) continue;
-      drawn_.insert(id);
-      line("", label_of(machine_, id));
-      children_of(id, "", 0);
+    for (const bool rings : {false, true}) {
+      for (int i = 0; i < static_cast<int>(count); ++i) {
+        const DeviceId id{kind, i};
+        if ((!rings && tree_.above(id)) || !drawn_.insert(id).second) continue;
+        line("", label_of(machine_, id));
+        children_of(id, "", 0);
+      }
     }
   }
 
@@ -108,7 +104,7 @@ class Tree {
   }
 
   const Machine& machine_;
-  std::map<DeviceId, std::vector<DeviceId>> below_;
+  DeviceTree tree_;
   std::set<DeviceId> drawn_;
   std::string text_;
 };
