@@ -7,7 +7,9 @@
 
 #include "launcher/command/command.h"
 #include "launcher/command/host_view.h"
+#include "topology/draw/dot.h"
 #include "topology/draw/fabric_text.h"
+#include "topology/draw/svg.h"
 #include "topology/draw/text.h"
 #include "topology/json.h"
 #include "topology/nccl_xml_writer.h"
@@ -114,7 +116,13 @@ int run_probe(const std::vector<std::string>& args) {
     print_json(view, placement);
   } else {
     const topology::Machine& machine = single(view, options.format);
-    fmt::print("{}", topology::write_nccl_xml(machine, form_for(machine)));
+    if (options.format == "nccl-xml") {
+      fmt::print("{}", topology::write_nccl_xml(machine, form_for(machine)));
+      return view.complete ? 0 : 1;
+    }
+    const topology::PathTable paths = topology::paths_of(machine);
+    fmt::print("{}", options.format == "dot" ? topology::draw_dot(machine, paths)
+                                             : topology::draw_svg(machine, paths));
   }
   return view.complete ? 0 : 1;
 }

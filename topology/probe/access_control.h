@@ -1,7 +1,8 @@
 // Access control services of the bridges above GPUs and adapters, from their configuration space.
 //
-// The kernel shows the extended capabilities to root only: for others nothing is filled, which means
-// "cannot tell". Source: PCI Express Base Specification 6.0, 7.7.11. Thread rule: pure functions.
+// The kernel shows the extended capabilities to root only: for others nothing is filled, which
+// means "cannot tell". Source: PCI Express Base Specification 6.0, 7.7.11. Thread rule: pure
+// functions.
 #pragma once
 
 #include "topology/pci_tree.h"

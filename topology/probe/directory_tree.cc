@@ -48,13 +48,18 @@ std::optional<std::string> DirectoryTree::outside(std::string_view path) const {
   return full;
 }
 
-FileText DirectoryTree::read(std::string_view path, std::size_t limit) const {
+FileText DirectoryTree::read_at(std::string_view path, std::size_t offset,
+                                std::size_t limit) const {
   const auto full = outside(path);
   if (!full) return {};
   const Descriptor file(open(full->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.value() < 0) return {errno == ENOENT ? FileStatus::absent : FileStatus::refused, {}};
   struct stat about {};
   if (fstat(file.value(), &about) != 0 || !S_ISREG(about.st_mode)) return {FileStatus::refused, {}};
+  // Files of /proc and /sys may not be sought in; from their beginning nobody needs to.
+  if (offset > 0 && ::lseek(file.value(), static_cast<off_t>(offset), SEEK_SET) < 0) {
+    return {FileStatus::refused, {}};
+  }
   std::string text;
   constexpr std::size_t kStep = 16384;
   while (text.size() < limit) {

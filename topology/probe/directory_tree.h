@@ -16,7 +16,8 @@ class DirectoryTree final : public FileTree {
   // A root that does not exist is an empty tree.
   explicit DirectoryTree(const std::filesystem::path& root);
 
-  [[nodiscard]] FileText read(std::string_view path, std::size_t limit) const override;
+  [[nodiscard]] FileText read_at(std::string_view path, std::size_t offset,
+                                 std::size_t limit) const override;
   [[nodiscard]] std::vector<std::string> list(std::string_view path) const override;
   [[nodiscard]] bool exists(std::string_view path) const override;
   [[nodiscard]] std::optional<std::string> real_path(std::string_view path) const override;

@@ -27,8 +27,14 @@ class FileTree {
  public:
   virtual ~FileTree() = default;
 
+  // At most `limit` bytes from `offset` on; none where the file ends before.
+  [[nodiscard]] virtual FileText read_at(std::string_view path, std::size_t offset,
+                                         std::size_t limit) const = 0;
+
   // At most the first `limit` bytes.
-  [[nodiscard]] virtual FileText read(std::string_view path, std::size_t limit) const = 0;
+  [[nodiscard]] FileText read(std::string_view path, std::size_t limit) const {
+    return read_at(path, 0, limit);
+  }
 
   // Names in a folder (links followed), in natural order (mlx5_2 before mlx5_10); empty where it is
   // none or cannot be read.

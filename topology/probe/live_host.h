@@ -7,9 +7,9 @@
 
 namespace lockstep::topology {
 
-// Sockets, cores and threads by hwloc, which knows the quirks of firmware. I/O devices are left out:
-// looking at them can wake them. Cost: some 20 ms. REQUIRES: /sys shows CPU topology; without it
-// hwloc complains on stderr and knows no more than /proc/cpuinfo.
+// Sockets, cores and threads by hwloc, which knows the quirks of firmware. I/O devices are left
+// out: looking at them can wake them. Cost: some 20 ms. REQUIRES: /sys shows CPU topology; without
+// it hwloc complains on stderr and knows no more than /proc/cpuinfo.
 void read_hwloc(Machine& machine);
 
 // Addresses of interfaces of this network namespace, and IFF_RUNNING. Interfaces that /sys does not

@@ -10,7 +10,10 @@ namespace lockstep::topology {
 namespace {
 
 constexpr std::string_view kName = "libnccl.so.2";
-constexpr std::size_t kScanned = std::size_t{64} << 20;
+// A library of hundreds of megabytes is looked through by windows, which overlap by more than what
+// is looked for.
+constexpr std::size_t kScanned = std::size_t{64} << 20, kWindow = std::size_t{1} << 20,
+                      kOverlap = 256;
 constexpr std::size_t kLongestConf = 65536;
 constexpr std::size_t kMostFolders = 1000;
 constexpr int kDeepestInclude = 4;
@@ -95,12 +98,15 @@ std::string version_of(const FileTree& tree, const std::string& path) {
     auto version = version_at(std::string_view(name).substr(kPrefix.size()));
     if (!version.empty()) return version;
   }
-  const FileText file = tree.read(path, kScanned);
   constexpr std::string_view kText = "NCCL version ";
-  for (std::size_t at = file.text.find(kText); at != std::string::npos;
-       at = file.text.find(kText, at + 1)) {
-    auto version = version_at(std::string_view(file.text).substr(at + kText.size()));
-    if (!version.empty()) return version;
+  for (std::size_t offset = 0; offset < kScanned; offset += kWindow - kOverlap) {
+    const FileText file = tree.read_at(path, offset, kWindow);
+    for (std::size_t at = file.text.find(kText); at != std::string::npos;
+         at = file.text.find(kText, at + 1)) {
+      auto version = version_at(std::string_view(file.text).substr(at + kText.size()));
+      if (!version.empty()) return version;
+    }
+    if (file.text.size() < kWindow) break;
   }
   return {};
 }

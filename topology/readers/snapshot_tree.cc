@@ -162,13 +162,14 @@ std::optional<std::string> SnapshotTree::real_path(std::string_view path) const 
   return "/" + done;
 }
 
-FileText SnapshotTree::read(std::string_view path, std::size_t limit) const {
+FileText SnapshotTree::read_at(std::string_view path, std::size_t offset, std::size_t limit) const {
   const auto real = real_path(path);
   if (!real) return {};
   const auto found = entries_.find(std::string_view(*real).substr(1));
   if (found == entries_.end()) return {FileStatus::refused, {}};  // a folder without a line
   if (found->second.kind != Kind::file) return {FileStatus::refused, {}};
-  return {FileStatus::read, unquoted(found->second.value, limit)};
+  const std::string text = unquoted(found->second.value, offset + limit);
+  return {FileStatus::read, text.substr(std::min(offset, text.size()))};
 }
 
 std::vector<std::string> SnapshotTree::list(std::string_view path) const {

@@ -27,7 +27,8 @@ class SnapshotTree final : public FileTree {
   [[nodiscard]] int first_damaged_line() const { return first_damaged_; }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
-  [[nodiscard]] FileText read(std::string_view path, std::size_t limit) const override;
+  [[nodiscard]] FileText read_at(std::string_view path, std::size_t offset,
+                                 std::size_t limit) const override;
   [[nodiscard]] std::vector<std::string> list(std::string_view path) const override;
   [[nodiscard]] bool exists(std::string_view path) const override;
   [[nodiscard]] std::optional<std::string> real_path(std::string_view path) const override;
