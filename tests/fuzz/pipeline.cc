@@ -60,7 +60,8 @@ void there_and_back(const Cluster& cluster, const PathTable& paths,
   const std::string json =
       to_json(cluster, {.paths = {&paths, cluster.hosts.size()}, .placement = placement});
   const Cluster back = cluster_from_json({"written.json", json});
-  require(back == cluster || json.find(kReplaced) != std::string::npos,
+  if (back == cluster) return;
+  require(json.find(kReplaced) != std::string::npos,
           "a cluster's JSON reads back as the same cluster");
   require(cluster_from_json({"again.json", to_json(back)}) == back,
           "a cluster that was read from JSON is written and read as the same");
@@ -102,7 +103,7 @@ std::vector<std::string_view> pipelines() {
   return names;
 }
 
-Outcome run_pipeline(std::string_view pipeline, std::string text) {
+Outcome run_pipeline(std::string_view pipeline, std::string text, Depth depth) {
   const Recording recording{"recorded.txt", std::move(text)};
   if (pipeline == kTunerTable) {
     const tuner::Table table = tuner::parse_table(recording.text);
@@ -125,7 +126,7 @@ Outcome run_pipeline(std::string_view pipeline, std::string text) {
   } catch (const ReadError&) {
     return Outcome::refused;
   }
-  follow(*std::move(reading));
+  if (depth == Depth::everything) follow(*std::move(reading));
   return Outcome::read;
 }
 

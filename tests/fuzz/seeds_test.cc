@@ -25,7 +25,8 @@ TEST(FuzzSeeds, EveryReaderHasSomeAndReadsThem) {
     ASSERT_TRUE(std::filesystem::is_directory(kSeeds / pipeline)) << pipeline;
     int seeds = 0;
     for (const auto& entry : std::filesystem::directory_iterator(kSeeds / pipeline)) {
-      EXPECT_EQ(run_pipeline(pipeline, content(entry.path())), Outcome::read) << entry.path();
+      EXPECT_EQ(run_pipeline(pipeline, content(entry.path()), Depth::everything), Outcome::read)
+          << entry.path();
       ++seeds;
     }
     EXPECT_GT(seeds, 0) << pipeline;
@@ -49,7 +50,7 @@ TEST(FuzzSeeds, GoTheWholeWayThroughEveryOtherReaderToo) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(kSeeds)) {
     if (!entry.is_regular_file()) continue;
     for (const std::string_view pipeline : pipelines())
-      EXPECT_NO_THROW((void)run_pipeline(pipeline, content(entry.path())))
+      EXPECT_NO_THROW((void)run_pipeline(pipeline, content(entry.path()), Depth::everything))
           << entry.path() << " as " << pipeline;
   }
 }
