@@ -8,7 +8,7 @@ usage: deploy/test.sh [--cluster | --ci | --slow] [--no-install]
   (none)     release build, tests with label unit
   --cluster  also the tests that make hosts of network namespaces (root)
   --ci       all but the labels slow and gpu, and the same under address, undefined and thread sanitizers
-  --slow     only the tests with label slow (fresh Debian roots; root)
+  --slow     only the tests with label slow (fresh Debian roots, as root; 60 s of fuzzing a reader)
   --no-install  install nothing: libraries and tools are there, by CMAKE_PREFIX_PATH for instance
 Missing packages are installed as root or by sudo, without asking; where neither is at hand they are listed.
 TEXT
@@ -31,7 +31,7 @@ done
 cd "$(dirname "$0")/.."
 source deploy/packages.sh
 packages=("${build_packages[@]}" "${test_packages[@]}" "${data_packages[@]}")
-[[ $mode == slow ]] && packages+=(mmdebstrap debian-archive-keyring)
+[[ $mode == slow ]] && packages+=(mmdebstrap debian-archive-keyring clang libclang-rt-dev)
 install_packages "$install" "${packages[@]}"
 [[ $install == never || ! $mode =~ ^(cluster|ci)$ ]] || install_stopped "${cluster_packages[@]}"
 

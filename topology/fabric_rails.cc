@@ -46,8 +46,9 @@ std::string usual_device(const Fabric& fabric, const std::vector<int>& adapters)
 
 Rail rail_of(const Fabric& fabric, Members members) {
   std::ranges::sort(members.adapters);
-  const auto repeated = std::ranges::unique(members.adapters);
-  members.adapters.erase(repeated.begin(), repeated.end());
+  // clang 14 cannot compile std::ranges::unique of g++ 12.
+  members.adapters.erase(std::unique(members.adapters.begin(), members.adapters.end()),
+                         members.adapters.end());
   Rail rail{.device = usual_device(fabric, members.adapters), .switches = {}, .adapters = {}};
   for (const int leaf : members.leaves)
     rail.switches.push_back(id_of(fabric.switches[static_cast<std::size_t>(leaf)]));

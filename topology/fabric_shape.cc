@@ -53,8 +53,9 @@ Links links_of(const Fabric& fabric) {
     }
   }
   std::ranges::sort(links.attachments);
-  const auto repeated = std::ranges::unique(links.attachments);
-  links.attachments.erase(repeated.begin(), repeated.end());
+  // clang 14 cannot compile std::ranges::unique of g++ 12.
+  links.attachments.erase(std::unique(links.attachments.begin(), links.attachments.end()),
+                          links.attachments.end());
   return links;
 }
 

@@ -37,10 +37,11 @@ std::vector<Finding> dead_bridges(const Machine& machine) {
   }
   std::vector<Finding> found;
   for (const auto& [kind, gpus] : groups) {
-    const bool has_peers = std::ranges::any_of(machine.gpus, [&](const Gpu& gpu) {
-      return counts.all[static_cast<std::size_t>(&gpu - machine.gpus.data())] > 0 &&
-             are_alike(gpu, machine.gpus[gpus.front()]);
-    });
+    const bool has_peers =
+        std::ranges::any_of(machine.gpus, [&, first = gpus.front()](const Gpu& gpu) {
+          return counts.all[static_cast<std::size_t>(&gpu - machine.gpus.data())] > 0 &&
+                 are_alike(gpu, machine.gpus[first]);
+        });
     if (gpus.size() < 2 || !has_peers) continue;
     std::vector<std::string> names;
     std::string where;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <ranges>
 
 namespace lockstep::topology {
 namespace {
@@ -49,10 +48,10 @@ bool take_setting(std::string_view& rest, SlurmLine& line) {
 }  // namespace
 
 std::optional<std::string_view> SlurmLine::value(std::string_view key) const {
-  for (const auto& [name, text] : std::views::reverse(settings)) {
-    if (name == key) return text;
-  }
-  return std::nullopt;
+  const auto found = std::find_if(settings.rbegin(), settings.rend(),
+                                  [key](const auto& setting) { return setting.first == key; });
+  if (found == settings.rend()) return std::nullopt;
+  return found->second;
 }
 
 std::optional<SlurmLine> SlurmConf::next() {

@@ -190,8 +190,8 @@ std::vector<std::string> SnapshotTree::list(std::string_view path) const {
       entry = entries_.lower_bound(inside + names.back() + '0');
   }
   std::ranges::sort(names);
-  const auto repeated = std::ranges::unique(names);
-  names.erase(repeated.begin(), repeated.end());
+  // clang 14 cannot compile std::ranges::unique of g++ 12.
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   sort_naturally(names);
   return names;
 }
