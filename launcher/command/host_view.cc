@@ -10,10 +10,10 @@
 
 #include "launcher/remote/everywhere.h"
 #include "launcher/remote/host_list.h"
+#include "topology/advice/gid_facts.h"
 #include "topology/advice/nccl_library.h"
 #include "topology/cluster_merge.h"
 #include "topology/findings/judge.h"
-#include "topology/gid_choice.h"
 #include "topology/json.h"
 #include "topology/merge.h"
 #include "topology/probe/probe.h"
@@ -174,24 +174,7 @@ View look(const ViewOptions& options) {
 
 topology::HostAdvice advice_for(const topology::Machine& machine, topology::AdviceOptions options,
                                 bool here) {
-  for (std::size_t i = 0; i < machine.nics.size(); ++i) {
-    const topology::Nic& nic = machine.nics[i];
-    const topology::GidChoice choice = topology::choose_gid(nic);
-    if (!choice.right && !choice.by_nccl) continue;
-    topology::GidFacts facts;
-    facts.nic = static_cast<int>(i);
-    facts.nccl_index = choice.by_nccl;
-    facts.best_index = choice.right;
-    facts.duplicate = choice.by_nccl && std::ranges::find(choice.duplicates, *choice.by_nccl) !=
-                                            choice.duplicates.end();
-    if (facts.duplicate) {
-      facts.evidence =
-          fmt::format("{}: GIDs {} and {} have one address; {} is of {}, the port's own", nic.name,
-                      *choice.right, fmt::join(choice.duplicates, ", "), *choice.right,
-                      topology::own_interface(nic));
-    }
-    options.gids.push_back(std::move(facts));
-  }
+  options.gids = topology::gid_facts(machine);
   if (here && options.nccl.empty() && !machine.system.nccl_library.empty()) {
     options.known_variables = topology::variables_of_library(machine.system.nccl_library);
   }

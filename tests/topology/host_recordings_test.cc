@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/topology/corpus.h"
 #include "topology/probe/pci.h"
 #include "topology/readers/formats.h"
 #include "topology/readers/snapshot_tree.h"
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const std::filesystem::path kCorpus = LOCKSTEP_SOURCE_DIR "/../shared/corpus/topology";
+const std::filesystem::path kCorpus = test::corpus_folder();
 
 class HostRecordings : public testing::Test {
  protected:

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/topology/corpus.h"
 #include "topology/machine.h"
 #include "topology/readers/reading.h"
 
@@ -47,7 +48,7 @@ inline std::string messages(const std::vector<Finding>& findings, std::string_vi
 
 // Where recordings of real machines lie, if they are there.
 inline std::filesystem::path corpus() {
-  return LOCKSTEP_SOURCE_DIR "/../shared/corpus/topology";
+  return test::corpus_folder();
 }
 
 inline Recording load(const std::filesystem::path& path) {

@@ -42,16 +42,21 @@ void add_kept(const HostAdvice& advice, std::string& text) {
   }
 }
 
+// "NIC3 mlx5_3"; "NIC3" where the recording does not name the device.
+std::string nic_of(int nic, const std::string& device) {
+  return device.empty() ? fmt::format("NIC{}", nic)
+                        : fmt::format("NIC{} {}", nic, on_one_line(device));
+}
+
 void add_nics(const HostAdvice& advice, std::string& text) {
   if (!advice.rails.empty()) text += "\nrails\n";
   for (const GpuRail& rail : advice.rails) {
-    text += fmt::format("  GPU{}  NIC{} {} ({})\n", rail.gpu, rail.nic,
-                        on_one_line(rail.nic_device), to_string(rail.kind));
+    text += fmt::format("  GPU{}  {} ({})\n", rail.gpu, nic_of(rail.nic, rail.nic_device),
+                        to_string(rail.kind));
   }
   if (!advice.left_out.empty()) text += "\nleft out\n";
   for (const LeftOut& left : advice.left_out) {
-    text += fmt::format("  NIC{} {}: {}\n", left.nic, on_one_line(left.nic_device),
-                        on_one_line(left.reason));
+    text += fmt::format("  {}: {}\n", nic_of(left.nic, left.nic_device), on_one_line(left.reason));
   }
 }
 

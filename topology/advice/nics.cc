@@ -194,6 +194,11 @@ bool is_named(const Nic& nic) {
                       [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
+std::string shown_name(const Machine& machine, int nic) {
+  const std::string& name = machine.nics[static_cast<std::size_t>(nic)].name;
+  return name.empty() ? fmt::format("NIC{}", nic) : name;
+}
+
 std::optional<NicKind> rdma_layer(const Nic& nic) {
   switch (nic.kind) {
     case NicKind::infiniband:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,9 @@ namespace lockstep::topology {
 
 // Whether a recording gives the device's real name; "NIC6" of a matrix without a legend is none.
 [[nodiscard]] bool is_named(const Nic& nic);
+
+// The device's name for people; "NIC6" where the recording does not name it.
+[[nodiscard]] std::string shown_name(const Machine& machine, int nic);
 
 // Whether a bond of two ports or one of its members: one device that stands for both.
 [[nodiscard]] bool is_bond(const Machine& machine, const Nic& nic);

@@ -56,6 +56,13 @@ Profile profile_of(Provider provider) {
 
 Provider provider_of(const System& system) {
   if (system.provider != Provider::none) return system.provider;
+  // A container or a file of settings does not show the product; these variables only Google's own
+  // plug-ins read.
+  const auto is_googles = [](const Setting& setting) {
+    return setting.variable.starts_with("NCCL_FASTRAK_") ||
+           setting.variable.starts_with("NCCL_GPUDIRECTTCPX_");
+  };
+  if (std::ranges::any_of(system.settings, is_googles)) return Provider::gcp;
   std::string product = system.product;
   std::transform(product.begin(), product.end(), product.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -11,11 +11,11 @@ namespace lockstep::topology {
 std::vector<Finding> judge(const Machine& machine, const PathTable& paths) {
   using namespace findings;
   using Rule = std::vector<Finding> (*)(const Machine&);
-  constexpr std::array<Rule, 16> kRules{
-      lost_nvlinks,    inactive_nvlinks, missing_nvlinks, dead_bridges,
-      refused_peers,   pcie_links,       switch_uplinks,  access_control,
-      cpu_masks,       processors,       nic_states,      duplicate_addresses,
-      missing_drivers, limits,           iommu,           provider_files};
+  constexpr std::array<Rule, 17> kRules{
+      lost_nvlinks, inactive_nvlinks,    missing_nvlinks, dead_bridges,    refused_peers,
+      pcie_links,   switch_uplinks,      access_control,  cpu_masks,       processors,
+      nic_states,   duplicate_addresses, shared_subnets,  missing_drivers, limits,
+      iommu,        provider_files};
   std::vector<Finding> found;
   const auto add = [&found, &machine](std::vector<Finding> more) {
     std::ranges::copy_if(more, std::back_inserter(found), [&machine](const Finding& finding) {

@@ -54,6 +54,9 @@ namespace lockstep::topology::findings {
 // duplicate-roce-address: one GID on two interfaces of an adapter.
 [[nodiscard]] std::vector<Finding> duplicate_addresses(const Machine& machine);
 
+// shared-subnet: RoCE ports of one host in one IP subnet, so that traffic of one leaves by another.
+[[nodiscard]] std::vector<Finding> shared_subnets(const Machine& machine);
+
 // no-gpudirect, no-verbs-devices, no-fabric-manager: software that the hardware needs.
 [[nodiscard]] std::vector<Finding> missing_drivers(const Machine& machine);
 

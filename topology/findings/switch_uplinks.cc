@@ -65,6 +65,16 @@ std::optional<double> fastest_below(const Machine& machine, DeviceId port) {
   return fastest;
 }
 
+// The bridge that an AMD GPU's board has in front of it: the GPU's link to it is inside the package
+// and as fast as it likes, the board's own is that of the bridge.
+bool is_of_board(const Machine& machine, DeviceId port) {
+  const auto vendor = pci_of(machine, port)->vendor;
+  if (vendor != 0x1022 && vendor != 0x1002) return false;
+  return std::ranges::all_of(below(machine, port), [&machine](DeviceId id) {
+    return id.kind == DeviceKind::gpu && pci_of(machine, id)->vendor == 0x1002;
+  });
+}
+
 Finding believed(const Machine& machine, DeviceId id, double GBps) {
   const PciDevice& pci = *pci_of(machine, id);
   const std::string claim = claim_of(pci.link, GBps);
@@ -95,7 +105,7 @@ std::vector<Finding> switch_uplinks(const Machine& machine) {
     if (!GBps || !fastest) continue;
     if (*GBps < kSlowest) {
       found.push_back(believed(machine, id, *GBps));
-    } else if (2 * *GBps < *fastest) {
+    } else if (2 * *GBps < *fastest && !is_of_board(machine, id)) {
       const PciDevice& pci = machine.switches[i].pci;
       const std::string model = model_of(pci);
       const std::string key = fmt::format(

@@ -10,11 +10,6 @@ namespace {
 constexpr std::size_t kLongest = 1023;
 constexpr std::size_t kLongestFile = std::size_t{1} << 20;
 
-bool concerns_nccl(std::string_view name) {
-  return name.starts_with("NCCL_") || name.starts_with("FI_") || name == "CUDA_VISIBLE_DEVICES" ||
-         name == "CUDA_DEVICE_ORDER";
-}
-
 bool add_file(const FileTree& tree, const std::string& path, std::vector<Setting>& settings) {
   const FileText file = tree.read(path, kLongestFile);
   auto found = parse_nccl_conf(file.text, path);
@@ -23,6 +18,11 @@ bool add_file(const FileTree& tree, const std::string& path, std::vector<Setting
 }
 
 }  // namespace
+
+bool concerns_nccl(std::string_view name) {
+  return name.starts_with("NCCL_") || name.starts_with("FI_") || name == "CUDA_VISIBLE_DEVICES" ||
+         name == "CUDA_DEVICE_ORDER";
+}
 
 std::vector<Setting> parse_nccl_conf(std::string_view text, std::string_view origin) {
   std::vector<Setting> settings;

@@ -19,12 +19,14 @@ namespace lockstep::topology {
 
 using Environment = std::map<std::string, std::string>;
 
+// NCCL_*, FI_*, CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER.
+[[nodiscard]] bool concerns_nccl(std::string_view name);
+
 [[nodiscard]] std::vector<Setting> parse_nccl_conf(std::string_view text, std::string_view origin);
 
 // Fills machine.system.settings in falling precedence, what is hidden by a higher one included. Of
-// the environment these are NCCL_*, FI_*, CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER. A named file
-// that cannot be read is a finding. `home` is the user's home as the password database has it;
-// empty: not known.
+// the environment these are those that concern NCCL. A named file that cannot be read is a finding.
+// `home` is the user's home as the password database has it; empty: not known.
 void read_nccl_settings(const FileTree& tree, const Environment& environment,
                         const std::string& home, Machine& machine);
 

@@ -17,6 +17,7 @@
 #include "topology/readers/nccl_xml.h"
 #include "topology/readers/rdma_link.h"
 #include "topology/readers/refused.h"
+#include "topology/readers/settings_file.h"
 #include "topology/readers/show_gids.h"
 #include "topology/readers/slurm_topology.h"
 #include "topology/readers/smi_nvlink.h"
@@ -45,6 +46,7 @@ constexpr std::array kFormats{
     Format{"rdma-link", is_rdma_link, read_rdma_link},
     Format{"ibnetdiscover", is_ibnetdiscover, read_ibnetdiscover},
     Format{"slurm-topology", is_slurm_topology, read_slurm_topology},
+    Format{"settings-file", is_settings_file, read_settings_file},
     // By the shape of its lines alone: after all that have a word of their own.
     Format{"ip-brief", is_ip_brief, read_ip_brief},
 };

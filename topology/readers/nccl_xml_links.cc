@@ -110,13 +110,14 @@ std::optional<DeviceId> NcclXmlLinks::other_end(const Stated& stated, Machine& m
   const auto address = parse_pci_address(target);
   const auto known = address ? devices_.find(*address) : devices_.end();
   if (known != devices_.end() && known->second == stated.from) {
-    problems_.push_back(
-        {stated.element,
-         finding_of("nvlink-to-itself",
-                    fmt::format("the {} of {} at {} leads to the GPU itself and is not counted",
-                                stated.element.name(), to_string(stated.from), target),
-                    "some providers steer NCCL's search that way; ask the driver for the real "
-                    "links: `nvidia-smi nvlink -s`, `nvidia-smi topo -m`")});
+    Finding itself =
+        finding_of("nvlink-to-itself",
+                   fmt::format("the {} of {} at {} leads to the GPU itself and is not counted",
+                               stated.element.name(), to_string(stated.from), target),
+                   "some providers steer NCCL's search that way; ask the driver for the real "
+                   "links: `nvidia-smi nvlink -s`, `nvidia-smi topo -m`");
+    itself.severity = Severity::info;  // meant so by whoever wrote the file
+    problems_.push_back({stated.element, std::move(itself)});
     return std::nullopt;
   }
   const std::uint32_t code = hex_attribute(stated.element, "tclass").value_or(0);

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/topology/advice/hosts_to_advise.h"
+#include "tests/topology/corpus.h"
 #include "topology/advice/settings.h"
 #include "topology/advice/variables.h"
 
@@ -180,7 +181,7 @@ std::vector<Setting> settings_of(const std::filesystem::path& file) {
 }
 
 TEST(Settings, PublishedOnesOfProvidersRaiseNoAlarmOnTheirMachines) {
-  const std::filesystem::path folder(LOCKSTEP_SOURCE_DIR "/../shared/corpus/topology/settings");
+  const std::filesystem::path folder = test::corpus_folder() / "settings";
   if (!std::filesystem::is_directory(folder)) {
     GTEST_SKIP() << "SKIPPED: the recordings are not here: " << folder;
   }

@@ -105,7 +105,7 @@ class TunerPlugin : public Plugin, public testing::WithParamInterface<int> {
 INSTANTIATE_TEST_SUITE_P(Versions, TunerPlugin, testing::Values(3, 4, 5, 6),
                          [](const auto& version) { return fmt::format("V{}", version.param); });
 
-TEST_F(Plugin, ExportsFiveVersionsUnderTheNameThatNcclLooksFor) {
+TEST_F(Plugin, T15_ExportsFiveVersionsUnderTheNameThatNcclLooksFor) {
   EXPECT_EQ(std::filesystem::path(LOCKSTEP_TUNER_PLUGIN).filename(), "libnccl-tuner-lockstep.so");
   for (int version = 2; version <= 6; ++version) {
     ASSERT_NE(library_.symbol(version), nullptr) << version;
@@ -142,7 +142,7 @@ TEST_F(Plugin, ShowsNothingElse) {
                                    "ncclTunerPlugin_v5", "ncclTunerPlugin_v6"));
 }
 
-TEST_P(TunerPlugin, ARowThatMatchesMakesItsEntryTheCheapest) {
+TEST_P(TunerPlugin, T15_ARowThatMatchesMakesItsEntryTheCheapest) {
   write(
       "allreduce,0,65536,tree,ll,4,2,16\n"
       "allreduce,65537,-1,ring,simple,-1,-1,-1\n"
@@ -185,7 +185,7 @@ TEST_P(TunerPlugin, GroupsAndRegistrationAreAskedForWhereTheVersionTells) {
   EXPECT_THAT(chosen({.bytes = 1, .registered = 1}), ElementsAre(GetParam() == 3 ? "1,2" : "0,2"));
 }
 
-TEST_P(TunerPlugin, EntriesThatAreNotAvailableAreNeverTouched) {
+TEST_P(TunerPlugin, T15_EntriesThatAreNotAvailableAreNeverTouched) {
   write(
       "allreduce,0,-1,nvls,simple,16,-1,-1\n"
       "allreduce,0,-1,ring,ll128,2,-1,-1\n");
@@ -239,7 +239,7 @@ TEST_P(TunerPlugin, AFileOfNoiseIsNotReportedLineByLine) {
   EXPECT_THAT(nccl::logged(), Contains(HasSubstr("980 more rows like these")));
 }
 
-TEST_P(TunerPlugin, WithoutATableNcclChooses) {
+TEST_P(TunerPlugin, T15_WithoutATableNcclChooses) {
   EXPECT_THAT(chosen({.bytes = 1}), IsEmpty());
   for (const std::string& path : {path_ + ".not-there", testing::TempDir()}) {
     nccl::clear_log();

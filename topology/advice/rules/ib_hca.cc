@@ -80,14 +80,15 @@ std::string uneven(const Situation& situation) {
                   [&](int i) { return situation.nic(i).rate_Gbps.has_value(); })) {
     return {};
   }
-  std::vector<std::string_view> most;
+  if (situation.gpus.empty()) return {};
+  std::vector<std::string> most;
   std::size_t fewest = used.size();
   int gpu_of_most = 0;
   for (const int gpu : situation.gpus) {
-    std::vector<std::string_view> near;
+    std::vector<std::string> near;
     for (const int i : used) {
       const auto path = situation.paths.between({DeviceKind::gpu, gpu}, {DeviceKind::nic, i});
-      if (is_near(path.kind)) near.push_back(situation.nic(i).name);
+      if (is_near(path.kind)) near.push_back(shown_name(situation.machine, i));
     }
     fewest = std::min(fewest, near.size());
     if (near.size() > most.size()) {
@@ -98,8 +99,7 @@ std::string uneven(const Situation& situation) {
   if (fewest == 0 || most.size() == fewest) return {};
   return fmt::format(
       "{} are equally near GPU{}, other GPUs have {}: which of them is the rail does not follow "
-      "from "
-      "distances; add `ibstat`, which has their rates",
+      "from distances; add `ibstat`, which has their rates",
       fmt::join(most, ", "), gpu_of_most, fewest);
 }
 
@@ -121,11 +121,13 @@ Ruling ib_hca(const Situation& situation) {
   const auto unnamed = [&](int i) { return !is_named(situation.nic(i)); };
   const auto entries = entries_of(situation);
   if (std::any_of(nics.used.begin(), nics.used.end(), unnamed)) {
+    std::vector<std::string> names;
+    for (const int i : nics.used) names.push_back(shown_name(situation.machine, i));
     return {{},
             {{"NCCL_IB_HCA",
               fmt::format("this job should use {}, but the recording does not name the devices: "
                           "add `ibdev2netdev` or the NIC legend",
-                          fmt::join(entries, ", "))}},
+                          fmt::join(names, ", "))}},
             {}};
   }
   if (entries.size() > kMostEntries) {
