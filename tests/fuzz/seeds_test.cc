@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "tests/fuzz/pipeline.h"
 #include "topology/readers/formats.h"
