@@ -1,5 +1,6 @@
 #include "topology/readers/hwloc_xml.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

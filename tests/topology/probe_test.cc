@@ -1,10 +1,13 @@
 // What the probe reads of a host whose files a test has built.
 #include "topology/probe/probe.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 
 #include "tests/topology/built_tree.h"
 

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "topology/probe/values.h"
