@@ -25,27 +25,35 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargestRecording = std::uintmax_t{1} << 30;
+constexpr std::size_t kLargestRecording = std::size_t{512} << 20;
+constexpr std::size_t kStep = std::size_t{1} << 20;
+
+// All of a file or pipe, which may be endless: /dev/zero is no recording.
+std::string text_of(std::istream& input, const std::string& name) {
+  std::string text;
+  while (input) {
+    const std::size_t at = text.size();
+    text.resize(at + kStep);
+    input.read(text.data() + at, static_cast<std::streamsize>(kStep));
+    text.resize(at + static_cast<std::size_t>(input.gcount()));
+    if (text.size() > kLargestRecording) {
+      throw topology::ReadError(name, 0, "larger than 512 MiB, which no recording is");
+    }
+  }
+  if (input.bad()) throw topology::ReadError(name, 0, "cannot be read");
+  return text;
+}
 
 topology::Recording recording_of(const std::string& path) {
-  topology::Recording recording{.name = path, .text = {}};
-  if (path == "-") {
-    recording.name = "standard input";
-    recording.text.assign(std::istreambuf_iterator<char>(std::cin), {});
-    return recording;
-  }
+  if (path == "-") return {.name = "standard input", .text = text_of(std::cin, "standard input")};
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) throw topology::ReadError(path, 0, "no such file");
   if (fs::is_directory(status))
     throw topology::ReadError(path, 0, "is a folder; give the recordings in it one by one");
-  if (fs::is_regular_file(status) && fs::file_size(path) > kLargestRecording) {
-    throw topology::ReadError(path, 0, "larger than 1 GiB, which no recording is");
-  }
   std::ifstream file(path, std::ios::binary);
-  recording.text.assign(std::istreambuf_iterator<char>(file), {});
-  if (!file.good() && !file.eof()) throw topology::ReadError(path, 0, "cannot be read");
-  return recording;
+  if (!file) throw topology::ReadError(path, 0, "cannot be opened");
+  return {.name = path, .text = text_of(file, path)};
 }
 
 void add_new(std::vector<topology::Finding>& findings, std::vector<topology::Finding> more) {
@@ -132,14 +140,14 @@ View from_hosts(const std::vector<std::string>& names, const ViewOptions& option
 
 View view_of(const ViewOptions& options) {
   const int given = static_cast<int>(!options.from.empty()) +
-                    static_cast<int>(!options.hosts.empty()) +
-                    static_cast<int>(!options.hostfile.empty());
+                    static_cast<int>(options.hosts.has_value()) +
+                    static_cast<int>(options.hostfile.has_value());
   if (given > 1)
     throw UsageError("--from, --hosts and --hostfile do not go together: give one of them");
   if (!options.from.empty()) return from_files(options.from);
   try {
-    if (!options.hosts.empty()) return from_hosts(hosts_of(options.hosts), options);
-    if (!options.hostfile.empty()) return from_hosts(hosts_of_file(options.hostfile), options);
+    if (options.hosts) return from_hosts(hosts_of(*options.hosts), options);
+    if (options.hostfile) return from_hosts(hosts_of_file(*options.hostfile), options);
   } catch (const HostListError& error) {
     throw UsageError(error.what());
   }

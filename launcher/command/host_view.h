@@ -4,6 +4,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace lockstep::launcher {
 
 struct ViewOptions {
   std::vector<std::string> from;  // files; several are recordings of one host
-  std::string hosts, hostfile;
+  std::optional<std::string> hosts, hostfile;
   std::string ssh = "ssh";
   int deadline_s = 20;
 };

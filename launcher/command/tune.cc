@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <span>
 #include <stdexcept>
 
@@ -12,6 +13,7 @@
 #include "topology/advice/hosts.h"
 #include "topology/advice/nccl_version.h"
 #include "topology/advice/writers.h"
+#include "topology/draw/text.h"
 
 namespace lockstep::launcher {
 namespace {
@@ -29,7 +31,7 @@ enum class Format { env, conf, json, explain };
 
 struct Options {
   ViewOptions view;
-  std::string nccl;
+  std::optional<std::string> nccl;
   int job_hosts = 0;
   std::string format;
   bool explain = false;
@@ -80,20 +82,40 @@ void print(std::span<const topology::HostAdvice> hosts, Format format) {
   fmt::print("{}", format == Format::env ? topology::write_env(all) : topology::write_conf(all));
 }
 
+// What is wrong with what was seen stands beside the advice, not in it: the advice may be read by a
+// shell.
+void warn(const View& view) {
+  std::vector<topology::Finding> serious = view.cluster.findings;
+  for (const topology::Machine& machine : view.cluster.hosts) {
+    std::ranges::copy(machine.findings, std::back_inserter(serious));
+  }
+  std::erase_if(serious, [](const topology::Finding& finding) {
+    return finding.severity == topology::Severity::info;
+  });
+  fmt::print(stderr, "{}", topology::draw_findings(serious));
+}
+
 }  // namespace
 
 int run_tune(const std::vector<std::string>& args) {
   Options options;
   if (const auto done = parse(args, options)) return *done;
-  if (!options.nccl.empty() && !topology::parse_nccl_version(options.nccl)) {
+  if (options.nccl && !topology::parse_nccl_version(*options.nccl)) {
     throw UsageError(
-        fmt::format("--nccl {}: expected a version such as 2.28 or 2.28.9", options.nccl));
+        fmt::format("--nccl {}: expected a version such as 2.28 or 2.28.9", *options.nccl));
   }
   const View view = look(options.view);
+  warn(view);
+  if (view.cluster.hosts.empty()) {
+    throw std::runtime_error(
+        view.complete
+            ? "no host to advise: what was given describes none, or only the network between hosts"
+            : "no host to advise: none was reached");
+  }
   std::vector<topology::HostAdvice> hosts;
   for (const topology::Machine& machine : view.cluster.hosts) {
     topology::AdviceOptions wanted;
-    wanted.nccl = options.nccl;
+    wanted.nccl = options.nccl.value_or("");
     wanted.hosts = options.job_hosts > 0 ? options.job_hosts
                                          : std::max(2, static_cast<int>(view.cluster.hosts.size()));
     hosts.push_back(advice_for(machine, std::move(wanted), view.here));

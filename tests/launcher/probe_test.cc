@@ -152,6 +152,35 @@ TEST(Probe, AsksEveryHostAndNamesTheOneThatIsSilent) {
   EXPECT_EQ(tune.code, 0) << tune.err;
 }
 
+TEST(Tune, WithoutAHostThereIsNoAdviceButAReason) {
+  const Ran silent = run({"tune", "--ssh", "/bin/false", "--hosts", "a,b"});
+  EXPECT_EQ(silent.code, 1);
+  EXPECT_EQ(silent.out, "");
+  EXPECT_THAT(silent.err,
+              AllOf(HasSubstr("a could not be reached"), HasSubstr("none was reached")));
+  EXPECT_EQ(run({"tune", "--explain", "--ssh", "/bin/false", "--hosts", "a"}).code, 1);
+}
+
+TEST_F(Files, TuneSaysNothingOfHostsWhereThereIsOnlyAFabric) {
+  const std::string conf = file("topology.conf", "SwitchName=s1 Nodes=node[1-4]\n");
+  EXPECT_EQ(run({"probe", "--from", conf}).code, 0);
+  const Ran ran = run({"tune", "--from", conf});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("no host to advise"));
+}
+
+TEST(Tune, AnEmptyValueIsNotTheDefault) {
+  EXPECT_EQ(run({"probe", "--hosts", ""}).code, 2);
+  EXPECT_EQ(run({"probe", "--hostfile", ""}).code, 2);
+  EXPECT_EQ(run({"tune", "--nccl", ""}).code, 2);
+}
+
+TEST(Probe, AnEndlessFileIsRefusedByName) {
+  const Ran ran = run({"probe", "--from", "/dev/zero"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("/dev/zero: larger than 512 MiB"));
+}
+
 TEST(LaunchTuning, TheRunFolderHoldsWhatWasSeenAndAdvised) {
   Launched launched({.args = {"launch", "-n", "1", "--verbose", "--", "/bin/true"}});
   ASSERT_EQ(launched.wait(), 0) << launched.err();
