@@ -13,7 +13,9 @@ void add_set(const HostAdvice& advice, std::string& text) {
   const bool any = std::any_of(advice.settings.begin(), advice.settings.end(),
                                [](const Advice& one) { return !one.kept; });
   if (!any) {
-    text += "\nNothing needs to be set: NCCL's defaults are right here.\n";
+    const bool all_known = advice.unset.empty() && advice.findings.empty();
+    text += all_known ? "\nNothing needs to be set: NCCL's defaults are right here.\n"
+                      : "\nNothing is set; what could not be decided stands below.\n";
     return;
   }
   text += "\nset\n";

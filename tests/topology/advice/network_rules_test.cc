@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/topology/advice/hosts_to_advise.h"
+#include "tests/topology/machines.h"
+#include "topology/paths.h"
 
 namespace lockstep::topology::test {
 namespace {
@@ -269,6 +271,23 @@ TEST(CrossNic, IsOffOnlyWhereRailsAreKnownToBeApart) {
   EXPECT_EQ(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC")->value, "0");
   options.rails = RailConnection::connected;
   EXPECT_EQ(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC"), nullptr);
+}
+
+TEST(IbHca, ARailThatIsDownTakesNothingFromTheOthers) {
+  Machine machine = hgx_h100();
+  // As a matrix has it: no rates, so that only distances tell.
+  for (Nic& nic : machine.nics) nic.rate_Gbps.reset();
+  // Two GPUs and two adapters under a switch, as in a DGX A100.
+  for (Link& link : machine.links) {
+    if (link.kind == LinkKind::pcie && link.to.kind == DeviceKind::pcie_switch) {
+      link.to.index -= link.to.index % 2;
+    }
+  }
+  machine.nics[3].state = NicState::down;
+  const HostAdvice advice = advise(machine, paths_of(machine), {});
+  const Advice* list = find(advice, "NCCL_IB_HCA");
+  ASSERT_NE(list, nullptr);
+  EXPECT_EQ(list->value, "=mlx5_0,mlx5_1,mlx5_2,mlx5_4,mlx5_5,mlx5_6,mlx5_7");
 }
 
 }  // namespace

@@ -81,22 +81,31 @@ std::string uneven(const Situation& situation) {
     return {};
   }
   if (situation.gpus.empty()) return {};
+  // A port that is down is its GPU's all the same.
+  const auto is_near_to = [&](int gpu, int i) {
+    return is_near(situation.paths.between({DeviceKind::gpu, gpu}, {DeviceKind::nic, i}).kind);
+  };
   std::vector<std::string> most;
-  std::size_t fewest = used.size();
+  std::size_t fewest = used.size() + situation.nics.left_out.size();
+  std::size_t highest = 0;
   int gpu_of_most = 0;
   for (const int gpu : situation.gpus) {
     std::vector<std::string> near;
     for (const int i : used) {
-      const auto path = situation.paths.between({DeviceKind::gpu, gpu}, {DeviceKind::nic, i});
-      if (is_near(path.kind)) near.push_back(shown_name(situation.machine, i));
+      if (is_near_to(gpu, i)) near.push_back(shown_name(situation.machine, i));
     }
-    fewest = std::min(fewest, near.size());
-    if (near.size() > most.size()) {
+    const auto down = std::ranges::count_if(situation.nics.left_out, [&](const LeftOut& left) {
+      return left.down && is_near_to(gpu, left.nic);
+    });
+    const std::size_t all = near.size() + static_cast<std::size_t>(down);
+    fewest = std::min(fewest, all);
+    if (all > highest) {
+      highest = all;
       most = near;
       gpu_of_most = gpu;
     }
   }
-  if (fewest == 0 || most.size() == fewest) return {};
+  if (fewest == 0 || highest == fewest) return {};
   return fmt::format(
       "{} are equally near GPU{}, other GPUs have {}: which of them is the rail does not follow "
       "from distances; add `ibstat`, which has their rates",
