@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iterator>
 #include <span>
 #include <stdexcept>
@@ -118,6 +119,7 @@ int run_tune(const std::vector<std::string>& args) {
     wanted.nccl = options.nccl.value_or("");
     wanted.hosts = options.job_hosts > 0 ? options.job_hosts
                                          : std::max(2, static_cast<int>(view.cluster.hosts.size()));
+    if (view.here) wanted.topo_file = std::filesystem::absolute(wanted.topo_file);
     hosts.push_back(advice_for(machine, std::move(wanted), view.here));
   }
   try {

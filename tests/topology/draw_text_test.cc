@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,6 +13,7 @@
 #include "topology/draw/matrix.h"
 #include "topology/draw/text.h"
 #include "topology/draw/tree.h"
+#include "topology/paths.h"
 
 namespace lockstep::topology {
 namespace {
@@ -196,6 +198,14 @@ TEST(DrawDot, HostileNamesStayInTheirQuotes) {
   const std::string dot = draw_dot(machine, paths_of(machine));
   EXPECT_TRUE(dot.starts_with("graph \"a\\\"]; b\\\\\" {\n")) << dot;
   EXPECT_NE(dot.find("label=\"GPU0 \\\" ?\\\\ 0000:01:00.0 Gen4 x16\""), std::string::npos) << dot;
+}
+
+TEST(DrawText, ARecordingThatCannotShowGpusIsNotTakenForAHostWithout) {
+  Machine machine;
+  machine.sources = {"ibstat", "ip-brief"};
+  EXPECT_THAT(draw_text(machine, paths_of(machine)), testing::HasSubstr("GPUs not shown\n"));
+  machine.sources.push_back("lspci");
+  EXPECT_THAT(draw_text(machine, paths_of(machine)), testing::HasSubstr("no GPU\n"));
 }
 
 }  // namespace

@@ -130,7 +130,10 @@ bool exists_in(const Variable& variable, NcclVersion version) {
 std::optional<std::string_view> nearest_variable(std::string_view name) {
   name = name.substr(0, kLongestName);
   std::optional<std::string_view> best;
-  std::size_t best_distance = 4;  // more than three letters off is another word
+  // More than three letters off is another word, and so is a third of a short one.
+  constexpr std::size_t kPrefix = std::string_view("NCCL_").size();
+  std::size_t best_distance =
+      1 + std::min<std::size_t>(3, (name.size() - std::min(name.size(), kPrefix)) / 3);
   for (const Variable& variable : variables()) {
     const std::size_t d = distance(name, variable.name);
     if (d < best_distance) {

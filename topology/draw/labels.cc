@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -173,6 +174,21 @@ std::string label_of(const Machine& machine, DeviceId id) {
       break;
   }
   return text;
+}
+
+std::string gpus_in_words(const Machine& machine) {
+  if (!machine.gpus.empty()) {
+    return fmt::format("{} GPU{}", machine.gpus.size(), machine.gpus.size() == 1 ? "" : "s");
+  }
+  // A topology file of NCCL may have processors and switches only; NCCL finds the rest.
+  constexpr std::array<std::string_view, 9> kBlind{"ibstat",    "ibstatus",      "ibdev2netdev",
+                                                   "show_gids", "ibv_devinfo",   "rdma-link",
+                                                   "ip-brief",  "settings-file", "nccl-xml"};
+  const bool blind = !machine.sources.empty() &&
+                     std::ranges::all_of(machine.sources, [&](const std::string& source) {
+                       return std::ranges::find(kBlind, source) != kBlind.end();
+                     });
+  return blind ? "GPUs not shown" : "no GPU";
 }
 
 }  // namespace lockstep::topology

@@ -30,6 +30,10 @@ namespace lockstep::topology {
 // What a legend says of that kind: "through the CPU".
 [[nodiscard]] std::string_view meaning_of(PathKind kind);
 
+// "8 GPUs", "1 GPU", "no GPU"; "GPUs not shown" where every recording is of a kind that does not
+// show them all.
+[[nodiscard]] std::string gpus_in_words(const Machine& machine);
+
 // Printable, at most `most` bytes, with "..." where something was cut.
 [[nodiscard]] std::string plain(std::string_view text, std::size_t most = 64);
 

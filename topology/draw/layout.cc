@@ -23,8 +23,7 @@ std::string counted(std::size_t count, std::string_view what, std::string_view p
 }
 
 std::string summary(const Machine& machine) {
-  std::string text =
-      machine.gpus.empty() ? std::string("no GPU") : counted(machine.gpus.size(), "GPU");
+  std::string text = gpus_in_words(machine);
   text += ", " + counted(machine.nics.size(), "NIC");
   if (!machine.switches.empty())
     text += ", " + counted(machine.switches.size(), "PCIe switch", "es");

@@ -31,11 +31,7 @@ std::string draw_text(const Machine& machine, const PathTable& paths) {
   std::string text =
       fmt::format("{}{}{}\n", machine.name.empty() ? "this host" : plain(machine.name),
                   cpu.empty() ? "" : ": ", cpu);
-  if (machine.gpus.empty()) {
-    text += "no GPU\n";
-  } else {
-    text += fmt::format("{} GPU{}\n", machine.gpus.size(), machine.gpus.size() == 1 ? "" : "s");
-  }
+  text += fmt::format("{}\n", gpus_in_words(machine));
   text += fmt::format("\n{}", draw_tree(machine));
   const std::string matrix = draw_matrix(machine, paths);
   if (!matrix.empty()) text += fmt::format("\n{}", matrix);

@@ -284,6 +284,8 @@ TEST(Variables, TheTableIsSortedAndKnowsTheVersions) {
   EXPECT_FALSE(exists("NCCL_SHM_USE_CUDA_MEMCPY", {2, 29, 0}));
   EXPECT_EQ(find_variable("NCCL_NSOCKS"), nullptr);
   EXPECT_EQ(nearest_variable("COMPLETELY_ELSE"), std::nullopt);
+  EXPECT_EQ(nearest_variable("NCCL_FOO"), std::nullopt);
+  EXPECT_EQ(nearest_variable("NCCL_IB_GID_INDX"), "NCCL_IB_GID_INDEX");
 }
 
 TEST(NcclVersion, IsReadAsPackagesWriteIt) {
