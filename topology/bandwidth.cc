@@ -44,6 +44,7 @@ constexpr std::array kPcieSpeeds{
 };
 constexpr int kAssumedPerLane = 60;
 constexpr int kAssumedLanes = 16;
+constexpr int kMostLanes = 32;
 
 const PcieSpeed* find_speed(double speed) {
   for (const PcieSpeed& each : kPcieSpeeds) {
@@ -92,6 +93,14 @@ double xgmi_GBps(const Gpu& gpu) {
     if (gpu.name.find(each.architecture) != std::string::npos) return each.GBps;
   }
   return kVegaXgmiGBps;
+}
+
+std::optional<double> stated_pcie_GBps(const PcieLink& link) {
+  const auto speed = link.max_speed ? link.max_speed : link.speed;
+  const int width = link.max_width.value_or(link.width.value_or(0));
+  const PcieSpeed* known = speed ? find_speed(*speed) : nullptr;
+  if (known == nullptr || width < 1 || width > kMostLanes) return std::nullopt;
+  return width * known->per_lane / 80.0;
 }
 
 double pcie_GBps(const PcieLink& link) {

@@ -26,6 +26,9 @@ inline constexpr double kLocalGBps = 5000;
 // generation 3 and an unknown width for 16 lanes, and so does this.
 [[nodiscard]] double pcie_GBps(const PcieLink& link);
 
+// The same, empty where the speed or the width is not known or none that PCIe has.
+[[nodiscard]] std::optional<double> stated_pcie_GBps(const PcieLink& link);
+
 // GT/s of a speed as /sys writes it, in the spellings NCCL knows: "16 GT/s", "16.0 GT/s PCIe".
 // Others are empty: NCCL takes them for 8 GT/s.
 [[nodiscard]] std::optional<double> pcie_speed(std::string_view text);

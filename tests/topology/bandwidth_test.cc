@@ -59,6 +59,18 @@ TEST(Bandwidth, SixteenLanesOfEachPcieGeneration) {
   EXPECT_DOUBLE_EQ(pcie_GBps(pcie(2.5, 1)), 0.1875);
 }
 
+TEST(Bandwidth, APcieLinkThatDoesNotSayHasNoStatedRate) {
+  EXPECT_DOUBLE_EQ(*stated_pcie_GBps(pcie(2.5, 1)), 0.1875);
+  EXPECT_DOUBLE_EQ(*stated_pcie_GBps(pcie(5, 16)), 6);
+  EXPECT_DOUBLE_EQ(*stated_pcie_GBps(pcie(16, 16)), 24);
+  EXPECT_DOUBLE_EQ(*stated_pcie_GBps(pcie(32, 16)), 48);
+  EXPECT_EQ(stated_pcie_GBps(pcie(3, 16)), std::nullopt);
+  EXPECT_EQ(stated_pcie_GBps(pcie(16, 0)), std::nullopt);
+  PcieLink narrow;
+  narrow.max_width = 16;
+  EXPECT_EQ(stated_pcie_GBps(narrow), std::nullopt);
+}
+
 TEST(Bandwidth, AnUnknownPcieLinkIsGeneration3By16) {
   EXPECT_DOUBLE_EQ(pcie_GBps(PcieLink{}), 12);
   PcieLink now;

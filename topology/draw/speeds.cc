@@ -16,9 +16,7 @@ const PciDevice& pci_of(const Machine& machine, DeviceId id) {
 }
 
 std::optional<double> uplink_GBps(const PciDevice& device) {
-  const PcieLink& link = device.link;
-  const bool known = (link.max_speed || link.speed) && (link.max_width || link.width);
-  return known ? std::optional(pcie_GBps(link)) : std::nullopt;
+  return stated_pcie_GBps(device.link);
 }
 
 std::optional<double> link_GBps(const Machine& machine, const Link& link) {

@@ -92,14 +92,6 @@ bool has_rdma(const Machine& machine) {
   });
 }
 
-std::optional<double> pcie_GBps(std::optional<double> speed, std::optional<int> width) {
-  static constexpr std::array kRates{std::pair{2.5, 15},  std::pair{5.0, 30},  std::pair{8.0, 60},
-                                     std::pair{16., 120}, std::pair{32., 240}, std::pair{64., 480}};
-  const auto rate = std::ranges::find(kRates, speed.value_or(0), &std::pair<double, int>::first);
-  if (rate == kRates.end() || !width || *width < 1 || *width > 32) return std::nullopt;
-  return *width * rate->second / 80.0;
-}
-
 std::string pcie_text(double speed, int width) {
   return fmt::format("{} GT/s x{}", speed, width);
 }

@@ -34,11 +34,6 @@ namespace lockstep::topology::findings {
 [[nodiscard]] bool may_carry_rdma(const Nic& nic);
 [[nodiscard]] bool has_rdma(const Machine& machine);
 
-// GB/s of a PCIe link, one direction, as NCCL counts it: each lane at 1/80 of 15, 30, 60, 120, 240
-// or 480 (2.5 to 64 GT/s). Empty where the speed or the width is not known or not one of PCIe.
-[[nodiscard]] std::optional<double> pcie_GBps(std::optional<double> speed,
-                                              std::optional<int> width);
-
 // "2.5 GT/s x1".
 [[nodiscard]] std::string pcie_text(double speed, int width);
 

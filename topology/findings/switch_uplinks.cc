@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "topology/bandwidth.h"
 #include "topology/findings/evidence.h"
 #include "topology/findings/rules.h"
 
@@ -19,10 +20,7 @@ constexpr double kLocal = 1000;
 
 // GB/s of the link from `id` up, as NCCL will believe it.
 std::optional<double> uplink_of(const Machine& machine, DeviceId id) {
-  const PcieLink& link = pci_of(machine, id)->link;
-  const auto own = pcie_GBps(link.max_speed ? link.max_speed : link.speed,
-                             link.max_width ? link.max_width : link.width);
-  if (own) return own;
+  if (const auto own = stated_pcie_GBps(pci_of(machine, id)->link)) return own;
   for (const Link& up : machine.links) {
     if (up.kind == LinkKind::pcie && up.from == id && up.GBps) return up.GBps;
   }

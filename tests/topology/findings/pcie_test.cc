@@ -23,16 +23,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(Evidence, PcieRatesAreNcclsOwn) {
-  EXPECT_DOUBLE_EQ(*pcie_GBps(2.5, 1), 0.1875);
-  EXPECT_DOUBLE_EQ(*pcie_GBps(5, 16), 6);
-  EXPECT_DOUBLE_EQ(*pcie_GBps(16, 16), 24);
-  EXPECT_DOUBLE_EQ(*pcie_GBps(32, 16), 48);
-  EXPECT_EQ(pcie_GBps(3, 16), std::nullopt);
-  EXPECT_EQ(pcie_GBps(16, 0), std::nullopt);
-  EXPECT_EQ(pcie_GBps(std::nullopt, 16), std::nullopt);
-}
-
 TEST(Evidence, WhatHangsBelowASwitchIsFoundThroughOthersAndInCircles) {
   Machine machine = hgx_h100();
   const DeviceId outer{DeviceKind::pcie_switch, 8}, inner{DeviceKind::pcie_switch, 0};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "topology/advice/rules.h"
+#include "topology/bandwidth.h"
 
 namespace lockstep::topology {
 namespace {
@@ -11,13 +12,10 @@ namespace {
 // Below this no switch with a GPU on it is real: PCIe Gen1 x4 has 0.75.
 constexpr double kLeast_GBps = 1;
 
-// As NCCL has it: 15, 30, 60, 120... for 2.5, 5, 8, 16... GT/s, times lanes, over 80. 0: not
-// stated.
+// 0: not stated.
 double claimed_GBps(const Situation& situation, int index) {
-  const PcieLink& link = situation.machine.switches[static_cast<std::size_t>(index)].pci.link;
-  if (link.max_speed && link.max_width) {
-    return *link.max_speed * (*link.max_speed < 8 ? 6 : 7.5) * *link.max_width / 80;
-  }
+  const Switch& bridge = situation.machine.switches[static_cast<std::size_t>(index)];
+  if (const auto stated = stated_pcie_GBps(bridge.pci.link)) return *stated;
   for (const Link& up : situation.machine.links) {
     if (up.from == DeviceId{DeviceKind::pcie_switch, index} && up.kind == LinkKind::pcie) {
       return up.GBps.value_or(0);
