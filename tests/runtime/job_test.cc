@@ -1,8 +1,10 @@
 // The job file: what is read, what is refused and in which words.
 #include "runtime/job.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -391,10 +393,14 @@ TEST(Job, DeepNestingIsRefused) {
 
 class JobFile : public ::testing::Test {
  protected:
-  JobFile() : path_(std::filesystem::path(::testing::TempDir()) / "job file test.json") {
+  // Tests of this file run side by side, each in a process of its own.
+  JobFile()
+      : folder_(std::filesystem::path(::testing::TempDir()) / fmt::format("job-{}", ::getpid())),
+        path_(folder_ / "job file test.json") {
+    std::filesystem::create_directory(folder_);
     std::ofstream(path_) << small_job().dump();
   }
-  ~JobFile() override { std::filesystem::remove(path_); }
+  ~JobFile() override { std::filesystem::remove_all(folder_); }
 
   std::string refusal_of(const std::string& setting) const {
     try {
@@ -406,7 +412,7 @@ class JobFile : public ::testing::Test {
     return {};
   }
 
-  std::filesystem::path path_;
+  std::filesystem::path folder_, path_;
 };
 
 TEST_F(JobFile, NameOfTheFileIsMadeFitForAFolder) {

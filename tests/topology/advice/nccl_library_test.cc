@@ -1,7 +1,9 @@
 // Which variables a libnccl reads, as its file says.
 #include <elf.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -78,7 +80,7 @@ TEST(NcclLibrary, DamagedHeadersNeverReachBeyondTheFile) {
 }
 
 TEST(NcclLibrary, AFileIsMappedAndAMissingOneSaysNothing) {
-  const std::string path = testing::TempDir() + "lockstep_small_libnccl.so";
+  const std::string path = testing::TempDir() + fmt::format("libnccl-{}.so", ::getpid());
   std::ofstream(path, std::ios::binary) << small_elf(text("NCCL_ALGO"), text("rest"));
   EXPECT_EQ(variables_of_library(path), std::vector<std::string>{"NCCL_ALGO"});
   std::ofstream(path, std::ios::binary | std::ios::trunc) << "#!/bin/sh\n";
