@@ -1,7 +1,7 @@
 # The Debian packages that Lockstep needs, and how they are installed. Sourced by the scripts beside it.
 
 build_packages=(g++ cmake ninja-build libdnnl-dev libboost-dev libfmt-dev nlohmann-json3-dev
-                libcli11-dev libssl-dev zlib1g-dev libhwloc-dev libpugixml-dev)
+                libcli11-dev libssl-dev zlib1g-dev libhwloc-dev libpugixml-dev libucx-dev)
 data_packages=(dataset-fashion-mnist)
 test_packages=(libgtest-dev libgmock-dev python3 python3-numpy)
 cluster_packages=(openssh-client openssh-server)

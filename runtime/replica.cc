@@ -67,7 +67,7 @@ void Replica::initialise(std::uint64_t seed) {
     auto it = initializers.find(tensor.name);
     // What is one copy a host is written by one rank.
     if (it == initializers.end() ||
-        (tensor.arena == Arena::parameters && communicator_.rank() != 0)) {
+        (tensor.arena == Arena::parameters && communicator_.place().local_rank != 0)) {
       continue;
     }
     engine::initialise(

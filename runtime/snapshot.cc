@@ -101,10 +101,8 @@ void share(Replica& replica, collectives::Communicator& communicator, ResumePoin
   broadcast(numbers.data(), numbers.size(), engine::DType::i64);
   point = {numbers[0], numbers[1], numbers[2], numbers[3]};
   for (const SavedTensor& tensor : replica.tensors()) {
-    if (tensor.arena == Arena::buffers) {
-      broadcast(tensor.bytes.data(), static_cast<std::size_t>(tensor.shape.elements()),
-                tensor.dtype);
-    }
+    // Where all ranks share what is one copy a host, nothing of that moves.
+    broadcast(tensor.bytes.data(), static_cast<std::size_t>(tensor.shape.elements()), tensor.dtype);
   }
   replica.state().step = static_cast<std::uint64_t>(point.step);
   replica.state().applied = static_cast<std::uint64_t>(point.applied);

@@ -47,8 +47,8 @@ class LOCKSTEP_API Snapshot {
                                                const checkpoint::LoadedCheckpoint& loaded,
                                                const std::string& vocabulary);
 
-// Collective. Gives all ranks rank 0's point and buffers, sets the step state and refreshes what
-// follows from the parameters.
+// Collective. Gives all ranks rank 0's point and buffers, and all hosts its parameters and
+// optimizer states; sets the step state and refreshes what follows from the parameters.
 LOCKSTEP_API void share(Replica& replica, collectives::Communicator& communicator,
                         ResumePoint& point);
 

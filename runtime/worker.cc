@@ -56,6 +56,10 @@ WorkerPlace place_from_environment() {
     throw std::invalid_argument(fmt::format(
         "LOCKSTEP_RANK {} of LOCKSTEP_WORLD {}: ranks count from 0", place.rank, place.world));
   }
+  if (place.local_world < place.world) {
+    place.host = number_in("LOCKSTEP_HOST_RANK", 0);
+    place.hosts = number_in("GROUP_WORLD_SIZE", 2);
+  }
   return place;
 }
 
@@ -85,6 +89,8 @@ Worker join(const WorkerPlace& place, std::chrono::nanoseconds deadline, bool sy
   if (synchronise) {
     options.rank = place.rank;
     options.world = place.world;
+    options.place = {place.host, place.hosts, place.local_rank, place.local_world};
+    if (const char* interface = std::getenv("LOCKSTEP_INTERFACE")) options.interface = interface;
     options.store = worker.store.get();
     if (worker.store) options.name = fmt::format("rank {} ({})", place.rank, worker.store->host());
   }

@@ -17,13 +17,15 @@ struct WorkerPlace {
   int world = 1;
   int local_rank = 0;
   int local_world = 1;
+  int host = 0;
+  int hosts = 1;
   int generation = 0;     // attempts of this job before this one
   bool launched = false;  // by `lockstep launch`, which watches us and has made the run folder
 };
 
-// From LOCKSTEP_RANK, LOCKSTEP_WORLD, LOCKSTEP_LOCAL_RANK and LOCKSTEP_LOCAL_WORLD; alone where
-// none is set. Throws std::invalid_argument that names the variable where some are missing or
-// wrong.
+// From LOCKSTEP_RANK, LOCKSTEP_WORLD, LOCKSTEP_LOCAL_RANK and LOCKSTEP_LOCAL_WORLD, and where there
+// are more ranks than local ones LOCKSTEP_HOST_RANK and GROUP_WORLD_SIZE; alone where none is set.
+// Throws std::invalid_argument that names the variable where some are missing or wrong.
 [[nodiscard]] LOCKSTEP_API WorkerPlace place_from_environment();
 
 // Threads for computing: OMP_NUM_THREADS, else the CPUs this process may use divided among the
@@ -41,7 +43,8 @@ struct Worker {
   std::unique_ptr<collectives::Communicator> communicator;
 };
 
-// Collective: meets the others through the store. With `synchronise` false every worker trains
+// Collective: meets the others through the store; hosts speak over the interface that
+// LOCKSTEP_INTERFACE names, or any. With `synchronise` false every worker trains
 // alone, in memory of its own (benchmarks).
 [[nodiscard]] LOCKSTEP_API Worker join(const WorkerPlace& place, std::chrono::nanoseconds deadline,
                                        bool synchronise);

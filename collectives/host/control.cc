@@ -28,7 +28,7 @@ void copy_text(std::array<char, N>& to, std::string_view from) {
 
 std::size_t Control::bytes(int world) {
   const auto ranks = static_cast<std::size_t>(world);
-  return sizeof(Header) + ranks * (sizeof(RankState) + kRing * sizeof(Entry));
+  return sizeof(Header) + (ranks + 1) * sizeof(RankState) + ranks * kRing * sizeof(Entry);
 }
 
 Control::Control(std::shared_ptr<Segment> segment, int rank, int world)
@@ -39,12 +39,13 @@ Control::Control(std::shared_ptr<Segment> segment, int rank, int world)
   header_ = reinterpret_cast<Header*>(at);
   at += sizeof(Header);
   states_ = reinterpret_cast<RankState*>(at);
-  at += static_cast<std::size_t>(world) * sizeof(RankState);
+  at += static_cast<std::size_t>(places()) * sizeof(RankState);
   entries_ = reinterpret_cast<Entry*>(at);
 }
 
-void Control::set_name(std::string_view name) {
+void Control::set_name(std::string_view name, int number) {
   copy_text(states_[rank_].name, name);
+  states_[rank_].number = number;
 }
 
 std::string Control::name_of(int rank) const {
@@ -68,6 +69,11 @@ void Control::publish(Sequence sequence) {
   if (header_->sleepers.load() != 0) wake_those_who_want(Want::published, sequence);
 }
 
+void Control::sum(Sequence sequence) {
+  states_[rank_].summed.store(sequence);
+  if (header_->sleepers.load() != 0) wake_those_who_want(Want::summed, sequence);
+}
+
 void Control::finish(Sequence sequence) {
   states_[rank_].finished.store(sequence);
   if (header_->sleepers.load() != 0) {
@@ -82,7 +88,7 @@ void Control::release(Sequence sequence) {
 }
 
 void Control::wake_those_who_want(Want want, Sequence sequence) {
-  for (int r = 0; r < world_; ++r) {
+  for (int r = 0; r < places(); ++r) {
     const std::uint64_t wanted = states_[r].wants[static_cast<std::size_t>(want)].load();
     if (wanted >> kSequenceBits != static_cast<std::uint64_t>(rank_) + 1) continue;
     if ((wanted & kSequenceMask) > sequence) continue;
@@ -110,13 +116,39 @@ void Control::stay_awake() {
   header_->sleepers.fetch_sub(1);
 }
 
+void Control::wake() {
+  states_[rank_].wake.fetch_add(1);
+  futex_wake_all(states_[rank_].wake);
+}
+
+void Control::await_between_hosts(const Awaited& awaited) {
+  header_->awaited_version.fetch_add(1);
+  const std::size_t n = std::min(awaited.who.size(), header_->awaited.size() - 1);
+  for (std::size_t i = 0; i < n; ++i) header_->awaited[i].store(awaited.who[i]);
+  header_->awaited[n].store('\0');
+  header_->patience.store(static_cast<std::int32_t>(awaited.patience.count()));
+  header_->awaited_version.fetch_add(1);
+}
+
+Control::Awaited Control::awaited_between_hosts() const {
+  const std::uint32_t before = header_->awaited_version.load();
+  Awaited awaited{{}, std::chrono::milliseconds(header_->patience.load())};
+  for (const auto& letter : header_->awaited) {
+    const char c = letter.load();
+    if (c == '\0') break;
+    awaited.who += c;
+  }
+  if (before % 2 != 0 || header_->awaited_version.load() != before) return {};
+  return awaited;
+}
+
 void Control::abort(std::string_view reason) {
   std::uint32_t none = 0;
   if (header_->aborted.compare_exchange_strong(none, 1)) {
     copy_text(header_->reason, reason);
     header_->aborted.store(2);
   }
-  for (int r = 0; r < world_; ++r) {
+  for (int r = 0; r < places(); ++r) {
     states_[r].wake.fetch_add(1);
     futex_wake_all(states_[r].wake);
   }

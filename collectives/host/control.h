@@ -2,13 +2,16 @@
 //
 // Every rank numbers its calls 1, 2, 3, ...; call k of all ranks is the same call. A rank
 //   publishes k   (its entry says what the call is, and its buffer is ready),
+//   sums k        (its slice of the host's sum is made; only on more than one host),
 //   finishes k    (it is done with the others' buffers and entries of k), and
 //   releases k    (it is done with the others' scratch of k),
-// each in order. There are no locks: a rank that stops or dies between any two instructions leaves
-// nothing that the others could not look past.
+// each in order. The step between hosts has a place of its own after those of the ranks
+// (between_hosts()), which sums k when what all hosts have together is there. There are no locks: a
+// rank that stops or dies between any two instructions leaves nothing that the others could not
+// look past.
 //
-// Thread rule: publish, finish, release and sleep by the one thread of the rank; abort and the rest
-// by any.
+// Thread rule: publish, sum, finish, release and sleep by the one thread of the place; abort and
+// the rest by any.
 #pragma once
 
 #include <sched.h>
@@ -47,16 +50,18 @@ struct alignas(kCacheLine) Entry {
 };
 static_assert(sizeof(Entry) == kSmallBytes + kCacheLine);
 
-// What a sleeping rank waits for: that `rank` publishes, finishes or releases `sequence`.
-enum class Want : std::uint8_t { published, finished, reusable, released };
-inline constexpr std::size_t kWants = 4;
+// What a sleeper waits for: that `rank` publishes, sums, finishes or releases `sequence`.
+enum class Want : std::uint8_t { published, summed, finished, reusable, released };
+inline constexpr std::size_t kWants = 5;
 
 struct RankState {
   alignas(kCacheLine) std::atomic<Sequence> finished;
   std::atomic<Sequence> released;
+  std::atomic<Sequence> summed;
   alignas(kCacheLine) std::atomic<std::uint32_t> wake;
   std::array<std::atomic<std::uint64_t>, kWants> wants;  // rank + 1 in the top 16 bits; 0: nothing
   alignas(kCacheLine) std::array<char, 128> name;        // written before the ranks meet again
+  std::int32_t number;                                   // likewise
   alignas(kCacheLine) cpu_set_t cpus;  // written before the first call is published
 };
 
@@ -64,11 +69,15 @@ class Control {
  public:
   [[nodiscard]] static std::size_t bytes(int world);
 
+  // The view of one place: a rank of the host, or `world` for the step between hosts.
   Control(std::shared_ptr<Segment> segment, int rank, int world);
+  [[nodiscard]] int between_hosts() const { return world_; }
 
-  // How this rank is called in messages: "rank 3 (node2)". Once, before any rank asks for it.
-  void set_name(std::string_view name);
+  // How this rank is called in messages, "rank 3 (node2)", and its number among all ranks of all
+  // hosts. Once, before any rank asks for it.
+  void set_name(std::string_view name, int number);
   [[nodiscard]] std::string name_of(int rank) const;
+  [[nodiscard]] int number_of(int rank) const { return states_[rank].number; }
 
   // Notes the processors that the calling thread may run on. Before the first call is published.
   void note_processors();
@@ -81,6 +90,9 @@ class Control {
   [[nodiscard]] bool has_published(int rank, Sequence sequence) const {
     return entry(rank, sequence).sequence.load() >= sequence;
   }
+  [[nodiscard]] bool has_summed(int rank, Sequence sequence) const {
+    return states_[rank].summed.load() >= sequence;
+  }
   [[nodiscard]] bool has_finished(int rank, Sequence sequence) const {
     return states_[rank].finished.load() >= sequence;
   }
@@ -89,6 +101,7 @@ class Control {
   }
 
   void publish(Sequence sequence);
+  void sum(Sequence sequence);
   void finish(Sequence sequence);
   void release(Sequence sequence);
 
@@ -98,6 +111,18 @@ class Control {
   void want(Want want, int rank, Sequence sequence);
   void sleep(std::uint32_t ticket, std::chrono::nanoseconds timeout);
   void stay_awake();  // after prepare_to_sleep(), in every case
+  void wake();        // this place; from any thread
+
+  // What the step between hosts waits for, for the message of a rank that has waited too long:
+  // "rank 2 (node2)", and how much longer than others it may wait, since who is nearer to the
+  // culprit knows better. Written by one thread, read by any; a text that is being written reads as
+  // none.
+  struct Awaited {
+    std::string who;
+    std::chrono::milliseconds patience{};
+  };
+  void await_between_hosts(const Awaited& awaited);
+  [[nodiscard]] Awaited awaited_between_hosts() const;
 
   // The first reason stays; wakes everybody.
   void abort(std::string_view reason);
@@ -109,7 +134,11 @@ class Control {
     alignas(kCacheLine) std::atomic<std::uint32_t> aborted;  // 1: being written, 2: reason is valid
     alignas(kCacheLine) std::atomic<std::uint32_t> sleepers;
     alignas(kCacheLine) std::array<char, 1024> reason;
+    alignas(kCacheLine) std::atomic<std::uint32_t> awaited_version;  // odd: being written
+    std::atomic<std::int32_t> patience;                              // ms
+    std::array<std::atomic<char>, 120> awaited;
   };
+  [[nodiscard]] int places() const { return world_ + 1; }
   void wake_those_who_want(Want want, Sequence sequence);
 
   std::shared_ptr<Segment> segment_;

@@ -142,6 +142,22 @@ LOCKSTEP_INLINE void typed(ReduceOp op, std::byte* to, const std::byte* const* f
 
 }  // namespace
 
+void divide(DType type, std::byte* target, int count, std::size_t elements) {
+  switch (type) {
+    case DType::f32:
+      return divide(reinterpret_cast<float*>(target), count, elements);
+    case DType::f64:
+      return divide(reinterpret_cast<double*>(target), count, elements);
+    case DType::i32:
+      return divide(reinterpret_cast<std::int32_t*>(target), count, elements);
+    case DType::i64:
+      return divide(reinterpret_cast<std::int64_t*>(target), count, elements);
+    case DType::bf16:
+    case DType::u8:
+      break;  // refused when the call was made
+  }
+}
+
 LOCKSTEP_CLONES
 void combine(DType type, ReduceOp op, std::byte* target, const std::byte* const* sources, int count,
              std::size_t elements) {

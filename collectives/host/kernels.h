@@ -14,4 +14,7 @@ namespace lockstep::collectives::host {
 void combine(DType type, ReduceOp op, std::byte* target, const std::byte* const* sources, int count,
              std::size_t elements);
 
+// target[i] /= count, as `average` does. REQUIRES: not u8.
+void divide(DType type, std::byte* target, int count, std::size_t elements);
+
 }  // namespace lockstep::collectives::host

@@ -43,11 +43,14 @@ void Moves::stage_in(const Call& call, Sequence sequence) {
   const std::size_t block = call.count / buffers_.size();
   switch (call.kind) {
     case Kind::broadcast:
-      if (parts_.rank != call.root) return;
+      if (parts_.rank != call.source) return;
       [[fallthrough]];
     case Kind::all_reduce:
-      return copy_bytes(to, call.data + call.first * size, (call.last - call.first) * size);
+      return copy_bytes(to, call.data + call.first * size, call.range() * size);
     case Kind::reduce_scatter:
+      if (call.reach == Reach::all_hosts) {
+        return copy_bytes(to, call.data + call.first * size, call.range() * size);
+      }
       for (int j = 0; j < parts_.world; ++j) {
         const Slice from = part(call, j);
         copy_bytes(to + static_cast<std::size_t>(j) * call.step * size,
@@ -93,11 +96,12 @@ void Moves::locate(const Call& call, Sequence sequence) {
 void Moves::work(const Call& call, Sequence sequence) {
   if (call.kind == Kind::barrier) return;
   locate(call, sequence);
+  const bool summed = call.reach == Reach::all_hosts;
   switch (call.kind) {
     case Kind::all_reduce:
-      return all_reduce(call);
+      return summed ? take_all(call) : all_reduce(call);
     case Kind::reduce_scatter:
-      return reduce_scatter(call);
+      return summed ? take_slice(call) : reduce_scatter(call);
     case Kind::all_gather:
       return all_gather(call);
     case Kind::broadcast:
@@ -106,6 +110,54 @@ void Moves::work(const Call& call, Sequence sequence) {
       return all_to_all(call);
     case Kind::barrier:
       return;
+  }
+}
+
+void Moves::sum(const Call& call, Sequence sequence) {
+  if (call.kind == Kind::barrier) return;
+  locate(call, sequence);
+  if (call.kind == Kind::broadcast) return;
+  const std::size_t size = call.element();
+  Slice own = slice_of(call.range(), parts_.rank, parts_.world);
+  if (call.place == Place::entry) own = {0, parts_.rank == 0 ? call.count : 0};
+  sources_.clear();
+  for (std::byte* buffer : buffers_) sources_.push_back(buffer + own.begin * size);
+  for (std::size_t begin = own.begin; begin < own.end; begin += kChunk) {
+    const std::size_t n = std::min(kChunk, own.end - begin);
+    combine(call.type, call.op_within_host(), sources_[0], sources_.data(), parts_.world, n);
+    for (auto& source : sources_) source += n * size;
+  }
+}
+
+std::span<std::byte> Moves::between_hosts(const Call& call) const {
+  if (call.kind == Kind::barrier) return {};
+  return {buffers_[static_cast<std::size_t>(call.source)], call.range() * call.element()};
+}
+
+// This rank's slice of the sum, which rank 0 has, for everybody; pieces and entries are small
+// enough for each to take what it needs.
+void Moves::take_all(const Call& call) {
+  const std::size_t size = call.element();
+  if (call.place == Place::entry) return copy_bytes(call.data, buffers_[0], call.count * size);
+  if (call.place == Place::staged) return;
+  const Slice own = slice_of(call.count, parts_.rank, parts_.world);
+  for (std::size_t r = 1; r < buffers_.size(); ++r) {
+    copy_bytes(buffers_[r] + own.begin * size, buffers_[0] + own.begin * size,
+               (own.end - own.begin) * size);
+  }
+}
+
+void Moves::take_slice(const Call& call) {
+  const std::size_t size = call.element();
+  const std::size_t first = call.place == Place::staged ? call.first : 0;
+  Slice own = slice_of(call.count, parts_.rank, parts_.world);
+  own = {std::max(own.begin, first), std::min(own.end, first + call.range())};
+  for (std::size_t begin = own.begin; begin < own.end; begin += kChunk) {
+    const std::size_t end = std::min(own.end, begin + kChunk);
+    std::byte* const to = call.data + begin * size;
+    const std::byte* const from = buffers_[0] + (begin - first) * size;
+    if (to != from) copy_bytes(to, from, (end - begin) * size);
+    if (call.consumer) (*call.consumer)(begin, end);
   }
 }
 
@@ -182,11 +234,14 @@ void Moves::all_gather(const Call& call) {
 }
 
 void Moves::broadcast(const Call& call) {
-  if (parts_.rank == call.root || call.place == Place::host) return;
-  const std::byte* root = buffers_[static_cast<std::size_t>(call.root)];
+  if (call.place == Place::host) return;
+  // The source has its elements already, but for pieces that have come from another host.
+  const bool from_elsewhere = call.place == Place::staged && call.reach == Reach::all_hosts;
+  if (parts_.rank == call.source && !from_elsewhere) return;
+  const std::byte* root = buffers_[static_cast<std::size_t>(call.source)];
   const std::size_t size = call.element();
   if (call.place == Place::staged) {
-    copy_bytes(call.data + call.first * size, root, (call.last - call.first) * size);
+    copy_bytes(call.data + call.first * size, root, call.range() * size);
   } else {
     copy_bytes(call.data, root, call.count * size);
   }
@@ -209,7 +264,10 @@ void Moves::all_to_all(const Call& call) {
 void Moves::stage_out(const Call& call) {
   if (call.place != Place::staged || call.kind != Kind::all_reduce) return;
   const std::size_t size = call.element();
-  const std::size_t elements = call.last - call.first;
+  const std::size_t elements = call.range();
+  if (call.reach == Reach::all_hosts) {
+    return copy_bytes(call.data + call.first * size, piece(call, 0), elements * size);
+  }
   for (int j = 0; j < parts_.world; ++j) {
     const Slice from = slice_of(elements, j, parts_.world);
     copy_bytes(call.data + (call.first + from.begin) * size, piece(call, j) + from.begin * size,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "collectives/host/arenas.h"
@@ -32,7 +33,16 @@ class Moves {
   // Before the call is published: puts what peers will read into the entry or into scratch.
   void stage_in(const Call& call, Sequence sequence);
 
-  // When all have published it. Afterwards this rank has finished the call.
+  // A call that reaches all hosts, when all ranks of this one have published it: this rank's slice
+  // of their sum, made in rank 0's memory. Afterwards this rank has summed the call.
+  void sum(const Call& call, Sequence sequence);
+
+  // What the step between hosts works on in place, when all ranks have summed the call: all of it
+  // lies in one rank's memory. Rank 0 calls it right after sum().
+  [[nodiscard]] std::span<std::byte> between_hosts(const Call& call) const;
+
+  // When all have published it, and hosts have their sum where it reaches them. Afterwards this
+  // rank has finished the call.
   void work(const Call& call, Sequence sequence);
 
   // When all have finished it.
@@ -41,6 +51,8 @@ class Moves {
  private:
   void all_reduce(const Call& call);
   void reduce_scatter(const Call& call);
+  void take_all(const Call& call);
+  void take_slice(const Call& call);
   void all_gather(const Call& call);
   void broadcast(const Call& call);
   void all_to_all(const Call& call);

@@ -83,16 +83,54 @@ bool Queue::publish() {
   return published_ != before;
 }
 
+bool Queue::all_arrived(Sequence sequence) {
+  arrived_ =
+      first_without(arrived_, [&](int r) { return parts_.control.has_published(r, sequence); });
+  if (arrived_ < parts_.world) return false;
+  arrived_ = 0;
+  return true;
+}
+
+// Only on more than one host: a rank sums ahead of what the hosts are still at.
+bool Queue::sum() {
+  const Sequence before = summed_;
+  while (parts_.hosts > 1 && summed_ < published_) {
+    const Sequence sequence = summed_ + 1;
+    if (!all_arrived(sequence)) break;
+    const Call& next = call(sequence);
+    check_agreement(next, sequence);
+    const auto begin = Clock::now();
+    if (sequence == watched_) watched_arrival_ = begin;
+    if (next.reach == Reach::all_hosts) {
+      parts_.moves.sum(next, sequence);
+      time_.working += seconds(Clock::now() - begin);
+    }
+    parts_.control.sum(sequence);
+    if (parts_.bridge != nullptr && next.reach == Reach::all_hosts) {
+      parts_.bridge->add({sequence, next, parts_.moves.between_hosts(next)});
+    }
+    summed_ = sequence;
+  }
+  return summed_ != before;
+}
+
 bool Queue::work() {
   const Sequence before = worked_;
   while (worked_ < published_) {
     const Sequence sequence = worked_ + 1;
-    arrived_ =
-        first_without(arrived_, [&](int r) { return parts_.control.has_published(r, sequence); });
-    if (arrived_ < parts_.world) break;
-    arrived_ = 0;
     const Call& next = call(sequence);
-    check_agreement(next);
+    if (parts_.hosts == 1) {
+      if (!all_arrived(sequence)) break;
+      check_agreement(next, sequence);
+      summed_ = sequence;
+    } else {
+      if (summed_ < sequence) break;
+      const Control& control = parts_.control;
+      if (next.reach == Reach::all_hosts &&
+          !control.has_summed(control.between_hosts(), sequence)) {
+        break;
+      }
+    }
     work_on(next);
     parts_.control.finish(sequence);
     worked_ = sequence;
@@ -104,13 +142,12 @@ void Queue::work_on(const Call& next) {
   const Sequence sequence = worked_ + 1;
   if (next.place == Place::entry) return parts_.moves.work(next, sequence);
   const auto begin = Clock::now();
-  if (sequence == watched_) watched_arrival_ = begin;
+  if (sequence == watched_ && parts_.hosts == 1) watched_arrival_ = begin;
   parts_.moves.work(next, sequence);
   time_.working += seconds(Clock::now() - begin);
 }
 
-void Queue::check_agreement(const Call& next) const {
-  const Sequence sequence = worked_ + 1;
+void Queue::check_agreement(const Call& next, Sequence sequence) const {
   const Entry& mine = parts_.control.entry(parts_.rank, sequence);
   for (int r = 0; r < parts_.world; ++r) {
     const Entry& theirs = parts_.control.entry(r, sequence);
@@ -151,6 +188,7 @@ bool Queue::advance() {
   try {
     for (bool moved = true; moved; any |= moved) {
       moved = publish();
+      moved |= sum();
       moved |= work();
       moved |= complete();
     }
@@ -179,13 +217,13 @@ void Queue::wait(Event event) {
         fmt::format("event {} was never recorded: the last one is {}", event.sequence, issued_));
   }
   throw_if_aborted();
-  const bool arrived = worked_ >= event.sequence;
+  const bool arrived = summed_ >= event.sequence;
   advance();
   if (completed_ >= event.sequence) return;
 
   const auto begin = Clock::now();
   watched_ = event.sequence;
-  watched_arrival_ = arrived || worked_ >= event.sequence ? begin : Clock::time_point();
+  watched_arrival_ = arrived || summed_ >= event.sequence ? begin : Clock::time_point();
   try {
     wait_longer(event, begin);
   } catch (...) {
@@ -209,7 +247,7 @@ void Queue::wait_longer(Event event, Clock::time_point begin) {
     }
     if (completed_ >= event.sequence) return;
     throw_if_aborted();
-    if (!spin_known_ && worked_ > 0) {
+    if (!spin_known_ && summed_ > 0) {
       spin_known_ = true;
       may_spin_ = parts_.control.enough_processors();
     }
@@ -224,16 +262,17 @@ void Queue::wait_longer(Event event, Clock::time_point begin) {
     }
     const auto now = Clock::now();
     if (quiet_since == Clock::time_point()) quiet_since = now;
-    if (now - begin >= parts_.deadline) {
+    const auto deadline = parts_.deadline + patience();
+    if (now - begin >= deadline) {
       parts_.abort(late(event));
       throw_if_aborted();
     }
-    if (!may_spin_ || now - quiet_since >= kSpin) sleep(begin + parts_.deadline - now);
+    if (!may_spin_ || now - quiet_since >= kSpin) sleep(begin + deadline - now);
   }
 }
 
 auto Queue::marks() const -> Marks {
-  return {published_, worked_, completed_, arrived_, ended_, reusable_, released_};
+  return {published_, summed_, worked_, completed_, arrived_, ended_, reusable_, released_};
 }
 
 void Queue::sleep(std::chrono::nanoseconds timeout) {
@@ -249,7 +288,8 @@ void Queue::sleep(std::chrono::nanoseconds timeout) {
     const Sequence user = piece_before(call(sequence));
     if (user != 0 && released_ < parts_.world) control.want(Want::released, released_, user);
   }
-  if (worked_ < published_) control.want(Want::published, arrived_, worked_ + 1);
+  if (summed_ < published_) control.want(Want::published, arrived_, summed_ + 1);
+  if (worked_ < summed_) control.want(Want::summed, control.between_hosts(), worked_ + 1);
   if (completed_ < worked_) control.want(Want::finished, ended_, completed_ + 1);
   try {
     // Where another rank is now in the way than the one that is asked to wake us, there is no
@@ -264,27 +304,46 @@ void Queue::sleep(std::chrono::nanoseconds timeout) {
   control.stay_awake();
 }
 
+// Whoever is nearer to the culprit speaks first.
+std::chrono::nanoseconds Queue::patience() const {
+  const bool between_hosts = worked_ == completed_ && worked_ < summed_;
+  return between_hosts ? parts_.control.awaited_between_hosts().patience
+                       : std::chrono::milliseconds(0);
+}
+
 // Who holds up the first call that has not ended.
 std::string Queue::late(Event event) const {
   const Control& control = parts_.control;
   const Sequence sequence = completed_ + 1;
-  const bool joined = worked_ >= sequence;
-  std::vector<std::string> late;
-  for (int r = 0; r < parts_.world; ++r) {
-    const bool there =
-        joined ? control.has_finished(r, sequence) : control.has_published(r, sequence);
-    if (!there) late.push_back(control.name_of(r));
-  }
   const std::string first = call(sequence).text();
   const std::string also =
       call(event.sequence).number == call(sequence).number
           ? std::string()
           : fmt::format(", which {} waits behind", call(event.sequence).text());
-  return fmt::format(
-      "{}: {}{} did not end within {:.3g} s: {} {}", control.name_of(parts_.rank), first, also,
-      seconds(parts_.deadline), late.empty() ? "no rank" : fmt::format("{}", fmt::join(late, ", ")),
-      joined ? "joined it but did not do its part (stopped, or busy without progress)"
-             : "did not join it");
+  return fmt::format("{}: {}{} did not end within {:.3g} s: {}", control.name_of(parts_.rank),
+                     first, also, seconds(parts_.deadline), culprits(sequence));
+}
+
+std::string Queue::culprits(Sequence sequence) const {
+  const Control& control = parts_.control;
+  const bool joined = summed_ >= sequence;
+  const bool worked = worked_ >= sequence;
+  std::vector<std::string> late;
+  for (int r = 0; r < parts_.world; ++r) {
+    const bool there = worked   ? control.has_finished(r, sequence)
+                       : joined ? control.has_summed(r, sequence)
+                                : control.has_published(r, sequence);
+    if (!there) late.push_back(control.name_of(r));
+  }
+  if (late.empty() && joined && !worked) {
+    const std::string who = control.awaited_between_hosts().who;
+    return fmt::format("{} did not do its part between hosts",
+                       who.empty() ? control.name_of(0) : who);
+  }
+  return fmt::format("{} {}", late.empty() ? "no rank" : fmt::format("{}", fmt::join(late, ", ")),
+                     joined
+                         ? "joined it but did not do its part (stopped, or busy without progress)"
+                         : "did not join it");
 }
 
 }  // namespace lockstep::collectives::host

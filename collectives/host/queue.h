@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "collectives/communicator.h"
+#include "collectives/host/bridge.h"
 #include "collectives/host/call.h"
 #include "collectives/host/control.h"
 #include "collectives/host/moves.h"
@@ -18,8 +19,10 @@
 
 namespace lockstep::collectives::host {
 
-// Every call passes four marks in order: issued by the caller; published to the other ranks; worked
-// on, when all ranks have published it; completed, when its event has passed.
+// Every call passes these marks in order: issued by the caller; published to the other ranks; where
+// there are more hosts, summed, when all ranks of this one have published it; worked on, when all
+// have published it, or what all hosts have together is there; completed, when its event has
+// passed.
 //
 // Thread rule: one thread.
 class Queue final : public engine::Stream {
@@ -29,6 +32,8 @@ class Queue final : public engine::Stream {
     Moves& moves;
     int rank;
     int world;
+    int hosts;
+    Bridge* bridge;  // on rank 0 where there are more hosts
     std::chrono::nanoseconds deadline;
     std::function<void(std::string_view)> abort;  // makes all ranks fail
   };
@@ -46,19 +51,23 @@ class Queue final : public engine::Stream {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Marks = std::tuple<Sequence, Sequence, Sequence, int, int, int, int>;
+  using Marks = std::tuple<Sequence, Sequence, Sequence, Sequence, int, int, int, int>;
 
   bool advance();
   bool publish();
+  bool sum();
   bool work();
+  bool all_arrived(Sequence sequence);
   bool complete();
-  void check_agreement(const Call& call) const;
+  void check_agreement(const Call& call, Sequence sequence) const;
   void work_on(const Call& call);
 
   void wait_longer(Event event, Clock::time_point begin);
   [[nodiscard]] Marks marks() const;
   void sleep(std::chrono::nanoseconds timeout);
+  [[nodiscard]] std::chrono::nanoseconds patience() const;
   [[nodiscard]] std::string late(Event event) const;
+  [[nodiscard]] std::string culprits(Sequence sequence) const;
   [[nodiscard]] Call& call(Sequence sequence) { return calls_[sequence - completed_ - 1]; }
   [[nodiscard]] const Call& call(Sequence sequence) const {
     return calls_[sequence - completed_ - 1];
@@ -72,6 +81,7 @@ class Queue final : public engine::Stream {
   std::deque<Call> calls_;  // completed_ + 1 ... issued_
   Sequence issued_ = 0;
   Sequence published_ = 0;
+  Sequence summed_ = 0;  // as worked_ on one host
   Sequence worked_ = 0;
   Sequence completed_ = 0;
   std::uint64_t pieces_ = 0;

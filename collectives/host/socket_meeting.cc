@@ -68,7 +68,10 @@ std::string key_of(const HostOptions& options) {
 // Compares what all ask for and hands the segments on.
 class Host final : public Meeting {
  public:
-  explicit Host(const HostOptions& options) : deadline_(options.deadline), name_(options.name) {
+  explicit Host(const HostOptions& options)
+      : deadline_(options.deadline),
+        name_(options.name),
+        rank_word_(options.place && options.place->hosts > 1 ? "local rank" : "rank") {
     watch(options, interrupt_);
     Listener listener;
     const std::string token = random_word();
@@ -147,16 +150,17 @@ class Host final : public Meeting {
     return true;
   }
 
-  static std::string missing_of(const std::vector<std::optional<Channel>>& members) {
+  std::string missing_of(const std::vector<std::optional<Channel>>& members) const {
     std::string text;
     for (std::size_t r = 1; r < members.size(); ++r) {
-      if (!members[r]) text += fmt::format("{}rank {}", text.empty() ? "" : ", ", r);
+      if (!members[r]) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", rank_word_, r);
     }
     return text + " is missing";
   }
 
   std::chrono::nanoseconds deadline_;
   std::string name_;
+  std::string rank_word_;
   std::shared_ptr<Interrupt> interrupt_ = std::make_shared<Interrupt>();
   std::vector<Channel> members_;  // rank 1, 2, ...
 };

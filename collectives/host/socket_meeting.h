@@ -10,7 +10,8 @@
 
 namespace lockstep::collectives::host {
 
-// Collective. REQUIRES: options.store. Errors: CollectiveError or rendezvous::StoreError naming who
+// Collective over the ranks of a host, options.rank and options.world being among them. REQUIRES:
+// options.store. Errors: CollectiveError or rendezvous::StoreError naming who
 // is missing.
 [[nodiscard]] std::unique_ptr<Meeting> make_socket_meeting(const HostOptions& options);
 

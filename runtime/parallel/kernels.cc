@@ -121,19 +121,20 @@ Kernel all_reduce_statistics(const Binding& binding, Communicator& communicator)
   };
 }
 
-// Each rank squares its own slices, which hold the sums; the ranks' parts are then added.
+// Each rank squares its own slices, which hold the sums; the ranks' parts are then added. Every
+// host has all slices: the first one's count.
 Kernel late_word(const Binding& binding, Communicator& communicator) {
   std::vector<std::span<const float>> slices;
   std::size_t operand = 0;
   const engine::Integers& elements = binding.node.attributes.integers("elements");
   for (std::size_t b = 0; b < elements.size(); ++b) {
-    const Slice slice =
-        collectives::slice_of(size(elements[b]), communicator.rank(), communicator.world());
+    const Slice slice = communicator.slice(size(elements[b]));
     slices.emplace_back(binding.in<float>(operand) + slice.begin, slice.end - slice.begin);
     operand += size(binding.node.attributes.integers("members")[b]);
   }
   double* late = binding.out<double>(0);
   const double clip = binding.node.attributes.real("clip_norm");
+  if (communicator.place().host != 0) slices.clear();
   return [slices, late, clip, &communicator] {
     double squares = 0;
     for (std::span<const float> slice : slices) {

@@ -1,0 +1,60 @@
+#include "collectives/ucx/peer.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "collectives/communicator.h"
+
+namespace lockstep::collectives::ucx {
+
+Peer::Peer(Worker& worker, const std::string& address, std::string name)
+    : worker_(worker), name_(std::move(name)) {
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  params.err_handler.cb = [](void* self, ucp_ep_h, ucs_status_t status) {
+    static_cast<Peer*>(self)->failure_ = status;
+  };
+  params.err_handler.arg = this;
+  check(ucp_ep_create(worker_.handle(), &params, &endpoint_),
+        fmt::format("ucp_ep_create, connecting to {},", name_));
+}
+
+Peer::~Peer() {
+  if (endpoint_ == nullptr) return;
+  failure_ = UCS_ERR_CANCELED;
+  const Request forced = close();
+}
+
+Request Peer::send(Tag tag, std::span<const std::byte> from) {
+  ucp_request_param_t params{};
+  return Request(ucp_tag_send_nbx(endpoint_, from.data(), from.size(), tag, &params));
+}
+
+std::string Peer::connection() const {
+  char* text = nullptr;
+  std::size_t length = 0;
+  std::FILE* const stream = ::open_memstream(&text, &length);
+  if (stream == nullptr) return {};
+  ucp_ep_print_info(endpoint_, stream);
+  std::fclose(stream);
+  const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
+  return {text, length};
+}
+
+Request Peer::close() {
+  ucp_request_param_t params{};
+  if (failure_ != UCS_OK) {
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  }
+  return Request(ucp_ep_close_nbx(std::exchange(endpoint_, nullptr), &params));
+}
+
+}  // namespace lockstep::collectives::ucx
