@@ -14,6 +14,7 @@
 #include <csignal>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,13 @@ class Process {
 class HostProcesses : public testing::Test {
  protected:
   void start(int world, const std::string& mode, milliseconds deadline = seconds(60)) {
+    start(std::vector{world}, mode, deadline);
+  }
+
+  // Ranks of each host.
+  void start(const std::vector<int>& hosts, const std::string& mode,
+             milliseconds deadline = seconds(60)) {
+    const int world = std::accumulate(hosts.begin(), hosts.end(), 0);
     rendezvous::StoreServerOptions options;
     options.store.world = world;
     options.store.secret = rendezvous::generate_secret();
@@ -112,14 +120,20 @@ class HostProcesses : public testing::Test {
     };
     server_ = std::make_unique<rendezvous::StoreServer>(options);
     const Descriptor secret = rendezvous::descriptor_of(options.store.secret);
-    for (int rank = 0; rank < world; ++rank) {
-      ranks_.push_back(std::make_unique<Process>(
-          std::vector<std::string>{LOCKSTEP_HOST_WORKER, mode, std::to_string(deadline.count())},
-          std::vector<std::string>{"LOCKSTEP_STORE=" + server_->address(),
-                                   "LOCKSTEP_RANK=" + std::to_string(rank),
-                                   "LOCKSTEP_WORLD=" + std::to_string(world),
-                                   "LOCKSTEP_GENERATION=0", "LOCKSTEP_SECRET_FD=200"},
-          secret.get()));
+    for (std::size_t host = 0; host < hosts.size(); ++host) {
+      for (int local = 0; local < hosts[host]; ++local) {
+        ranks_.push_back(std::make_unique<Process>(
+            std::vector<std::string>{LOCKSTEP_HOST_WORKER, mode, std::to_string(deadline.count())},
+            std::vector<std::string>{"LOCKSTEP_STORE=" + server_->address(),
+                                     "LOCKSTEP_RANK=" + std::to_string(ranks_.size()),
+                                     "LOCKSTEP_WORLD=" + std::to_string(world),
+                                     "LOCKSTEP_LOCAL_RANK=" + std::to_string(local),
+                                     "LOCKSTEP_LOCAL_WORLD=" + std::to_string(hosts[host]),
+                                     "LOCKSTEP_HOST_RANK=" + std::to_string(host),
+                                     "GROUP_WORLD_SIZE=" + std::to_string(hosts.size()),
+                                     "LOCKSTEP_GENERATION=0", "LOCKSTEP_SECRET_FD=200"},
+            secret.get()));
+      }
     }
   }
 
@@ -195,6 +209,45 @@ TEST_F(HostProcesses, WhoNeverMeetsIsNamed) {
   start(3, "late", seconds(1));
   EXPECT_THAT(rank(0).line(), HasSubstr("rank 1 is missing"));
   EXPECT_THAT(rank(2).line(), HasSubstr("rank 1 is missing"));
+}
+
+TEST_F(HostProcesses, OnSeveralHostsMakeEveryCollectiveAndLeave) {
+  start(std::vector{3, 1, 2}, "exact");
+  for (int r = 0; r < 6; ++r) {
+    EXPECT_EQ(rank(r).line(), "ok");
+    EXPECT_EQ(rank(r).exit_code(), 0);
+    EXPECT_EQ(end_of(r), rendezvous::RankEnd::left);
+  }
+}
+
+TEST_F(HostProcesses, AKilledRankIsNamedOnAllHostsWithinThreeSeconds) {
+  for (const int victim : {2, 3}) {  // the first of its host, and another
+    ranks_.clear();
+    start(std::vector{2, 2, 1}, "busy");
+    for (int r = 0; r < 5; ++r) ASSERT_EQ(rank(r).line(), "ready");
+    const auto killed = steady_clock::now();
+    rank(victim).signal(SIGKILL);
+    for (int r = 0; r < 5; ++r) {
+      if (r == victim) continue;
+      EXPECT_THAT(rank(r).line(), HasSubstr("error: rank " + std::to_string(victim) + " (pid " +
+                                            std::to_string(rank(victim).pid())));
+      EXPECT_EQ(rank(r).exit_code(), 1);
+    }
+    EXPECT_LT(steady_clock::now() - killed, seconds(3));
+  }
+}
+
+TEST_F(HostProcesses, AStoppedHostIsNamedAtTheDeadline) {
+  start(std::vector{2, 1, 1}, "busy", seconds(1));
+  for (int r = 0; r < 4; ++r) ASSERT_EQ(rank(r).line(), "ready");
+  const auto stopped = steady_clock::now();
+  rank(2).signal(SIGSTOP);
+  for (const int r : {0, 1, 3}) {
+    EXPECT_THAT(rank(r).line(),
+                AllOf(HasSubstr("all_reduce #"), HasSubstr("did not end within 1 s"),
+                      HasSubstr("rank 2 ("), HasSubstr("between hosts")));
+  }
+  EXPECT_LT(steady_clock::now() - stopped, seconds(4));
 }
 
 TEST_F(HostProcesses, TheEndOfTheLauncherEndsThem) {

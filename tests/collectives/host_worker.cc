@@ -2,11 +2,13 @@
 //   exact   makes every collective once, checks the result, leaves; prints "ok"
 //   busy    sums a bucket again and again; prints "ready" when the first are done
 //   late    rank 1 never makes its communicator; the others try
+// With LOCKSTEP_LOCAL_RANK and its like it is one of several hosts.
 // What a rank fails with is printed as "error: ...".
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <span>
@@ -41,6 +43,12 @@ Buffer buffer_of(std::span<float> values) {
 std::span<float> allocate(Communicator& c, std::size_t count, Sharing sharing) {
   const auto memory = c.allocate("arena", count * sizeof(float), sharing);
   return {reinterpret_cast<float*>(memory.data()), count};
+}
+
+HostPlace place_from_environment() {
+  const auto number = [](const char* name) { return std::stoi(std::getenv(name)); };
+  return {number("LOCKSTEP_HOST_RANK"), number("GROUP_WORLD_SIZE"), number("LOCKSTEP_LOCAL_RANK"),
+          number("LOCKSTEP_LOCAL_WORLD")};
 }
 
 void exact(Communicator& c) {
@@ -98,9 +106,11 @@ int main(int argc, char** argv) {
     const auto communicator = host::make_host_communicator(
         {.rank = store.rank(),
          .world = store.world(),
+         .place = place_from_environment(),
          .deadline = deadline,
          .store = &store,
-         .name = "rank " + std::to_string(store.rank()) + " (" + store.host() + ")"});
+         .name = "rank " + std::to_string(store.rank()) + " (" + store.host() + ")",
+         .interface = "lo"});
     if (mode == "busy") busy(*communicator);
     exact(*communicator);
     store.leave();

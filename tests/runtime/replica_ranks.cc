@@ -2,12 +2,14 @@
 
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "collectives/host/host_communicator.h"
 #include "engine/cpu/kernels.h"
 #include "runtime/parallel/kernels.h"
 #include "runtime/parallel/ops.h"
+#include "tests/collectives/hosts.h"
 
 namespace lockstep::runtime::test {
 namespace {
@@ -59,7 +61,31 @@ engine::CompiledJob compile_for(const RankSetup& setup, int world) {
   return compile_with(setup, world, engine::cpu::kernels(1));
 }
 
+namespace {
+
+void train_as_rank(const RankSetup& setup, collectives::Communicator& communicator,
+                   const std::function<void(RankContext&)>& body) {
+  engine::cpu::flush_denormals();
+  engine::KernelTable kernels = engine::cpu::kernels(1);
+  engine::CompiledJob compiled = compile_with(setup, communicator.world(), kernels);
+  parallel::add_kernels(kernels, communicator);
+  Replica replica(std::move(compiled), kernels, communicator, setup.accumulate);
+  replica.initialise(1);
+  RankContext context{communicator.rank(), communicator.world(), replica, communicator};
+  body(context);
+}
+
+}  // namespace
+
 void on_ranks(const RankSetup& setup, int world, const std::function<void(RankContext&)>& body) {
+  if (!setup.hosts.empty()) {
+    const auto errors = collectives::errors_of_hosts(
+        setup.hosts, [&](collectives::Communicator& c) { train_as_rank(setup, c, body); });
+    for (const std::string& error : errors) {
+      if (!error.empty()) throw std::runtime_error(error);
+    }
+    return;
+  }
   auto group = collectives::host::make_thread_group(world, std::chrono::seconds(60));
   std::mutex mutex;
   std::exception_ptr first;
@@ -68,14 +94,7 @@ void on_ranks(const RankSetup& setup, int world, const std::function<void(RankCo
     threads.emplace_back([&, rank] {
       auto communicator = collectives::host::make_thread_communicator(group, rank);
       try {
-        engine::cpu::flush_denormals();
-        engine::KernelTable kernels = engine::cpu::kernels(1);
-        engine::CompiledJob compiled = compile_with(setup, world, kernels);
-        parallel::add_kernels(kernels, *communicator);
-        Replica replica(std::move(compiled), kernels, *communicator, setup.accumulate);
-        replica.initialise(1);
-        RankContext context{rank, world, replica, *communicator};
-        body(context);
+        train_as_rank(setup, *communicator, body);
       } catch (const std::exception& error) {
         const std::lock_guard lock(mutex);
         if (!first) first = std::current_exception();

@@ -22,6 +22,9 @@ struct RankSetup {
   bool evaluation = false;
   engine::Precision precision = engine::Precision::fp32;
   engine::Recompute recompute = engine::Recompute::none;
+  // Ranks of each host, which speak to each other over the loopback interface; none: all ranks are
+  // on one.
+  std::vector<int> hosts;
 };
 
 // Compiles for `world` ranks; nothing is run.

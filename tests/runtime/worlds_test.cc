@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "engine/models/models.h"
 #include "tests/runtime/replica_ranks.h"
@@ -228,6 +229,62 @@ TEST(Worlds, ALossThatIsNotFiniteTouchesNoParameterOnAnyRank) {
     EXPECT_EQ(context.replica.state().skip, 0u);
     EXPECT_EQ(context.replica.state().applied, 2u);
   });
+}
+
+// On as many ranks as the hosts have together.
+RankSetup on_hosts(RankSetup setup, const std::vector<int>& hosts) {
+  setup.hosts = hosts;
+  return setup;
+}
+
+int ranks_of(const std::vector<int>& hosts) {
+  return std::accumulate(hosts.begin(), hosts.end(), 0);
+}
+
+TEST(Hosts, LeNetsFiftyLossesAreThoseOfOneWorkerOnTwoAndThreeHosts) {
+  const std::vector<double> alone = losses(lenet(), 1, 50);
+  for (const std::vector<int>& hosts :
+       {std::vector{1, 1}, std::vector{1, 1, 1}, std::vector{3, 1, 2}}) {
+    expect_within(losses(on_hosts(lenet(), hosts), ranks_of(hosts), 50), alone, 1e-4);
+  }
+}
+
+TEST(Hosts, ClippingCountsEveryGradientOnce) {
+  RankSetup setup = lenet();
+  setup.optimizer.clip_norm = 0.05;
+  const std::vector<double> alone = losses(setup, 1, 20);
+  expect_within(losses(on_hosts(setup, {3, 1, 2}), 6, 20), alone, 1e-4);
+}
+
+TEST(Hosts, SynchronisedBatchNormHasTheSameFiveLosses) {
+  expect_within(losses(on_hosts(resnet8(), {2, 1}), 3, 5), losses(resnet8(), 1, 5), 1e-4);
+}
+
+// What outlives steps, of every rank.
+std::vector<std::vector<std::byte>> bytes_of_ranks(const RankSetup& setup) {
+  std::vector<std::vector<std::byte>> all(static_cast<std::size_t>(ranks_of(setup.hosts)));
+  on_ranks(setup, ranks_of(setup.hosts), [&](RankContext& context) {
+    for (std::int64_t step = 0; step < 10; ++step) {
+      context.replica.run_micro_step(share_of(setup, context, step, 0));
+    }
+    context.replica.average_buffers();
+    context.communicator.barrier();
+    auto& bytes = all[static_cast<std::size_t>(context.rank)];
+    for (const SavedTensor& tensor : context.replica.tensors()) {
+      bytes.insert(bytes.end(), tensor.bytes.begin(), tensor.bytes.end());
+    }
+  });
+  return all;
+}
+
+TEST(Hosts, ParametersAndOptimizerStatesAreTheSameBitsOnEveryHostAndInEveryRun) {
+  RankSetup clipped = lenet();
+  clipped.optimizer.clip_norm = 0.05;
+  for (const RankSetup& setup : {lenet(), clipped, resnet8()}) {
+    const auto first = bytes_of_ranks(on_hosts(setup, {3, 1, 2}));
+    for (const auto& bytes : first) EXPECT_TRUE(bytes == first[0]);
+    EXPECT_TRUE(first == bytes_of_ranks(on_hosts(setup, {3, 1, 2})));
+  }
 }
 
 }  // namespace
