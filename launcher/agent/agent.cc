@@ -10,14 +10,17 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <optional>
 
 #include "launcher/agent/agent_machine.h"
-#include "launcher/agent/held_port.h"
 #include "launcher/agent/outbound.h"
+#include "launcher/agent/store_host.h"
 #include "launcher/agent/worker.h"
+#include "launcher/network/host_addresses.h"
+#include "launcher/network/meeting_point.h"
 #include "launcher/process/descendants.h"
 #include "launcher/process/reactor.h"
 #include "launcher/process/signals.h"
@@ -45,11 +48,14 @@ std::string host_name() {
 
 class Agent {
  public:
-  Agent(const AgentChannel& channel, const std::string& version);
+  explicit Agent(const AgentOptions& options);
   void run();
 
  private:
   void perform(const AgentMachine::Actions& actions);
+  void listen_for_others(const Survey& survey);
+  void try_addresses(const Reach& reach);
+  void open_store(const Prepare& prepare);
   void start_workers(const HostJob& job);
   void watch_stream(Worker& worker, WorkerStream& stream);
   void read_coordinator();
@@ -63,22 +69,25 @@ class Agent {
   void adjust_reading();
   [[nodiscard]] bool finished();
 
-  AgentChannel channel_;
+  AgentOptions channel_;
   Descendants descendants_;
-  HeldPort port_;
   Signals signals_{SIGCHLD, SIGPIPE, SIGTERM, SIGINT, SIGHUP};
   Reactor reactor_;
   AgentMachine machine_;
   FrameParser parser_;
   Outbound outbound_;
   std::list<Worker> workers_;  // handlers keep references to its members
+  std::optional<MeetingPoint> meeting_point_;
+  std::optional<ReachTest> reach_test_;
+  std::optional<StoreHost> store_;
   bool exit_ = false;
   bool lost_ = false;
   bool reading_ = true;
   bool log_failed_ = false;
 };
 
-Agent::Agent(const AgentChannel& channel, const std::string& version) : channel_(channel) {
+Agent::Agent(const AgentOptions& options)
+    : channel_(options), machine_(options.silence, steady_now()) {
   set_nonblocking(channel_.from_coordinator);
   set_nonblocking(channel_.to_coordinator);
   reactor_.watch(channel_.from_coordinator, EPOLLIN, [this](std::uint32_t) { read_coordinator(); });
@@ -97,7 +106,11 @@ Agent::Agent(const AgentChannel& channel, const std::string& version) : channel_
       lose_coordinator();
     }
   });
-  outbound_.send(Ready{version, host_name(), ::getpid(), port_.number()});
+  const char* ssh = std::getenv("SSH_CONNECTION");
+  outbound_.send(
+      Ready{options.version, host_name(), ::getpid(),
+            addresses_to_offer(interface_addresses(),
+                               ssh != nullptr ? address_of_ssh_connection(ssh) : std::string())});
 }
 
 void Agent::run() {
@@ -117,7 +130,15 @@ void Agent::run() {
 
 void Agent::perform(const AgentMachine::Actions& actions) {
   for (const AgentMachine::Action& action : actions) {
-    if (const auto* start = std::get_if<AgentMachine::StartWorkers>(&action)) {
+    if (const auto* survey = std::get_if<AgentMachine::ListenForOthers>(&action)) {
+      listen_for_others(survey->survey);
+    } else if (const auto* addresses = std::get_if<AgentMachine::TryAddresses>(&action)) {
+      try_addresses(addresses->reach);
+    } else if (const auto* store = std::get_if<AgentMachine::OpenStore>(&action)) {
+      open_store(store->prepare);
+    } else if (std::holds_alternative<AgentMachine::CloseStore>(action)) {
+      store_.reset();
+    } else if (const auto* start = std::get_if<AgentMachine::StartWorkers>(&action)) {
       start_workers(start->job);
     } else if (const auto* groups = std::get_if<AgentMachine::SignalGroups>(&action)) {
       for (const Worker& worker : workers_) {
@@ -137,7 +158,43 @@ void Agent::perform(const AgentMachine::Actions& actions) {
   }
 }
 
+void Agent::listen_for_others(const Survey& survey) {
+  meeting_point_.emplace(reactor_, survey.token);
+  outbound_.send(Surveyed{survey.generation, meeting_point_->port()});
+}
+
+void Agent::try_addresses(const Reach& reach) {
+  const auto answer = [this,
+                       generation = reach.generation](const std::vector<ReachedAddress>& reached) {
+    Reached message{generation, {}, {}};
+    for (const ReachedAddress& one : reached) {
+      message.addresses.push_back(one.address);
+      message.interfaces.push_back(one.interface);
+    }
+    outbound_.send(message);
+  };
+  reach_test_.emplace(
+      reactor_,
+      ReachTest::Question{.addresses = reach.addresses, .port = reach.port, .token = reach.token},
+      answer);
+}
+
+void Agent::open_store(const Prepare& prepare) {
+  meeting_point_.reset();
+  Prepared answer{prepare.generation, 0, 0, {}};
+  try {
+    store_.emplace(prepare);
+    answer.store_port = store_->store_port();
+    answer.master_port = store_->master_port();
+  } catch (const std::exception& error) {
+    answer.why = error.what();
+  }
+  outbound_.send(answer);
+}
+
 void Agent::start_workers(const HostJob& job) {
+  reach_test_.reset();
+  workers_.clear();  // of the attempt before: all have ended, and their output is sent
   const SecretFile secret(job.secret);
   for (std::uint32_t local_rank = 0; local_rank < job.local_world; ++local_rank) {
     try {
@@ -166,7 +223,7 @@ void Agent::read_coordinator() {
     try {
       parser_.add({buffer.data(), static_cast<std::size_t>(count)});
       while (const auto body = parser_.next()) {
-        perform(machine_.received(decode(*body), steady_now()));
+        perform(machine_.received(decode(*body), wall_now_ns(), steady_now()));
       }
     } catch (const ProtocolError&) {
       lost = true;  // a coordinator that cannot be understood cannot be obeyed
@@ -291,9 +348,9 @@ bool Agent::finished() {
 
 }  // namespace
 
-void run_agent(const AgentChannel& channel, const std::string& version) {
+void run_agent(const AgentOptions& options) {
   become_subreaper();
-  Agent(channel, version).run();
+  Agent(options).run();
 }
 
 }  // namespace lockstep::launcher

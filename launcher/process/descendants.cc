@@ -76,7 +76,7 @@ Descendants::Descendants() {
   }
 }
 
-std::size_t Descendants::signal_all(int signal) const {
+std::size_t Descendants::signal_all(int signal, const std::set<pid_t>& spared) const {
   const std::vector<Entry> entries = all_processes();
   std::vector<pid_t> parents{::getpid()};
   std::size_t living = 0;
@@ -84,7 +84,8 @@ std::size_t Descendants::signal_all(int signal) const {
     const pid_t parent = parents.back();
     parents.pop_back();
     for (const Entry& entry : entries) {
-      if (entry.parent != parent || std::ranges::count(earlier_children_, entry.identity) > 0) {
+      if (entry.parent != parent || spared.contains(entry.identity.pid) ||
+          std::ranges::count(earlier_children_, entry.identity) > 0) {
         continue;
       }
       parents.push_back(entry.identity.pid);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,9 @@ class Descendants {
   // it executed us): they and what is below them are left alone.
   Descendants();
 
-  // Sends `signal` (0: none) to every descendant that still lives and returns how many there were.
-  std::size_t signal_all(int signal) const;
+  // Sends `signal` (0: none) to every descendant that still lives and returns how many there were;
+  // `spared` children, and what is below them, are left alone.
+  std::size_t signal_all(int signal, const std::set<pid_t>& spared = {}) const;
 
  private:
   struct Identity {

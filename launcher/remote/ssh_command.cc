@@ -2,9 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <random>
 #include <sstream>
 
 namespace lockstep::launcher {
+
+std::string make_nonce() {
+  std::random_device random;
+  return fmt::format("lockstep-{:08x}{:08x}{:08x}", random(), random(), random());
+}
 
 std::string shell_word(std::string_view text) {
   std::string word = "'";

@@ -1,6 +1,6 @@
 // The command line that runs a program on another host by ssh.
 //
-// Thread rule: pure functions.
+// Thread rule: any thread.
 #pragma once
 
 #include <chrono>
@@ -23,6 +23,9 @@ struct RemoteProgram {
                                                    const RemoteProgram& program,
                                                    std::string_view nonce,
                                                    std::chrono::seconds connect_timeout);
+
+// A word that nobody else prints: random.
+[[nodiscard]] std::string make_nonce();
 
 // `text` as one word of a POSIX shell.
 [[nodiscard]] std::string shell_word(std::string_view text);
