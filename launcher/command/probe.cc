@@ -19,7 +19,7 @@
 namespace lockstep::launcher {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kProbeExamples =
     "examples:\n"
     "  lockstep probe\n"
     "  lockstep probe --format svg > host.svg\n"
@@ -27,19 +27,19 @@ constexpr const char* kExamples =
     "  nvidia-smi topo -m | lockstep probe --from - --gpus 4\n\n"
     "exit code: 0 done; 1 something could not be read or reached; 2 wrong usage.\n";
 
-struct Options {
+struct ProbeOptions {
   ViewOptions view;
   int gpus = 0;
   std::string format = "text";
 };
 
-std::optional<int> parse(const std::vector<std::string>& args, Options& options) {
+std::optional<int> parse_probe(const std::vector<std::string>& args, ProbeOptions& options) {
   CLI::App app(
       "Shows the processors, GPUs, network adapters and switches of hosts, how they reach each "
       "other, and what is wrong.\n"
       "Needs no root. Without flags: this host.",
       "lockstep probe");
-  app.footer(kExamples);
+  app.footer(kProbeExamples);
   add_view_options(app, options.view);
   app.add_option("--gpus", options.gpus, "name the N GPUs that talk to each other best")
       ->type_name("N")
@@ -106,8 +106,8 @@ void print_json(const View& view, const std::vector<topology::DeviceId>& placeme
 }  // namespace
 
 int run_probe(const std::vector<std::string>& args) {
-  Options options;
-  if (const auto done = parse(args, options)) return *done;
+  ProbeOptions options;
+  if (const auto done = parse_probe(args, options)) return *done;
   const View view = look(options.view);
   const std::vector<topology::DeviceId> placement = placement_of(view, options.gpus);
   if (options.format == "text") {

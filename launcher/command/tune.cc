@@ -19,7 +19,7 @@
 namespace lockstep::launcher {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kTuneExamples =
     "examples:\n"
     "  lockstep tune --explain\n"
     "  eval \"$(lockstep tune)\"\n"
@@ -30,7 +30,7 @@ constexpr const char* kExamples =
 
 enum class Format { env, conf, json, explain };
 
-struct Options {
+struct TuneOptions {
   ViewOptions view;
   std::optional<std::string> nccl;
   int job_hosts = 0;
@@ -38,13 +38,13 @@ struct Options {
   bool explain = false;
 };
 
-std::optional<int> parse(const std::vector<std::string>& args, Options& options) {
+std::optional<int> parse_tune(const std::vector<std::string>& args, TuneOptions& options) {
   CLI::App app(
       "Says which NCCL variables these hosts need: only those of which NCCL's own default is wrong "
       "or fragile here.\n"
       "What is set already is kept and judged. Without flags: this host.",
       "lockstep tune");
-  app.footer(kExamples);
+  app.footer(kTuneExamples);
   add_view_options(app, options.view);
   app.add_option("--nccl", options.nccl, "NCCL's version (default: the host's own, else 2.28)")
       ->type_name("VERSION");
@@ -62,7 +62,7 @@ std::optional<int> parse(const std::vector<std::string>& args, Options& options)
   return parse_command_line(app, args);
 }
 
-Format format_of(const Options& options) {
+Format format_of(const TuneOptions& options) {
   if (options.explain) return Format::explain;
   if (options.format == "conf") return Format::conf;
   if (options.format == "json") return Format::json;
@@ -99,8 +99,8 @@ void warn(const View& view) {
 }  // namespace
 
 int run_tune(const std::vector<std::string>& args) {
-  Options options;
-  if (const auto done = parse(args, options)) return *done;
+  TuneOptions options;
+  if (const auto done = parse_tune(args, options)) return *done;
   if (options.nccl && !topology::parse_nccl_version(*options.nccl)) {
     throw UsageError(
         fmt::format("--nccl {}: expected a version such as 2.28 or 2.28.9", *options.nccl));

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Machine read(const std::string& text) {
+Machine read_settings(const std::string& text) {
   return read_recording({"job.env", text}).machine;
 }
 
@@ -35,7 +35,7 @@ std::vector<std::string> codes_of(const Machine& machine) {
 }
 
 TEST(SettingsFile, AScriptIsReadAsItsShellDoes) {
-  const Machine machine = read(
+  const Machine machine = read_settings(
       "#!/bin/bash\n"
       "# rails\n"
       "export NCCL_IB_HCA==mlx5_0,mlx5_1   # without storage\n"
@@ -55,12 +55,12 @@ TEST(SettingsFile, AScriptIsReadAsItsShellDoes) {
 
 TEST(SettingsFile, NcclsOwnFileNeedsNoLineEnd) {
   EXPECT_THAT(
-      settings_of(read("NCCL_DEBUG=WARN\nNCCL_NET_PLUGIN={{hpcx_path}}\nNCCL_IB_SL=0")),
+      settings_of(read_settings("NCCL_DEBUG=WARN\nNCCL_NET_PLUGIN={{hpcx_path}}\nNCCL_IB_SL=0")),
       ElementsAre("NCCL_DEBUG=[WARN]", "NCCL_NET_PLUGIN=[{{hpcx_path}}]", "NCCL_IB_SL=[0]"));
 }
 
 TEST(SettingsFile, WhatAShellWouldComputeIsNotKnown) {
-  const Machine machine = read(
+  const Machine machine = read_settings(
       "export NCCL_SOCKET_IFNAME=$IFACE\n"
       "export NCCL_DEBUG_FILE='/tmp/$HOST'\n"
       "export NCCL_ALGO=\"Ring\n");
@@ -72,16 +72,16 @@ TEST(SettingsFile, WhatAShellWouldComputeIsNotKnown) {
 }
 
 TEST(SettingsFile, OfANameSetTwiceTheOneThatCountsIsTaken) {
-  const Machine conf = read("NCCL_IB_TC=106\nNCCL_IB_TC=41\nNCCL_IB_SL=0\nNCCL_IB_SL=0\n");
+  const Machine conf = read_settings("NCCL_IB_TC=106\nNCCL_IB_TC=41\nNCCL_IB_SL=0\nNCCL_IB_SL=0\n");
   EXPECT_THAT(settings_of(conf), ElementsAre("NCCL_IB_TC=[106]", "NCCL_IB_SL=[0]"));
   ASSERT_THAT(codes_of(conf), ElementsAre("set-twice"));
   EXPECT_THAT(conf.findings[0].message, HasSubstr("the first counts"));
-  const Machine script = read("export NCCL_IB_TC=106\nexport NCCL_IB_TC=41\n");
+  const Machine script = read_settings("export NCCL_IB_TC=106\nexport NCCL_IB_TC=41\n");
   EXPECT_THAT(settings_of(script), ElementsAre("NCCL_IB_TC=[41]"));
 }
 
 TEST(SettingsFile, BlanksAroundTheSignAreSaid) {
-  const Machine machine = read("NCCL_IB_SL=0\nNCCL_IB_TC = 41\nNCCL_DEBUG=WARN\n");
+  const Machine machine = read_settings("NCCL_IB_SL=0\nNCCL_IB_TC = 41\nNCCL_DEBUG=WARN\n");
   EXPECT_THAT(settings_of(machine), ElementsAre("NCCL_IB_SL=[0]", "NCCL_DEBUG=[WARN]"));
   ASSERT_THAT(codes_of(machine), ElementsAre("not-a-setting"));
   EXPECT_THAT(machine.findings[0].message, HasSubstr("NCCL_IB_TC = 41"));
@@ -98,7 +98,7 @@ TEST(SettingsFile, OtherTextIsNone) {
 TEST(SettingsFile, NoiseIsReadInPart) {
   std::string text = "NCCL_DEBUG=WARN\n";
   for (int i = 0; i < 1000; ++i) text += fmt::format("NCCL_X{}=\"\\\n", i);
-  const Machine machine = read(text);
+  const Machine machine = read_settings(text);
   EXPECT_THAT(machine.system.settings, SizeIs(1));
   EXPECT_THAT(machine.findings, SizeIs(65)) << "64 and how many more";
 }

@@ -7,7 +7,7 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kSpaces = " \t";
 
 std::string lower(std::string_view text) {
   std::string all(text);
@@ -39,7 +39,7 @@ bool take_setting(std::string_view& rest, SlurmLine& line) {
     rest = trimmed(value.substr(close + 1));
     return true;
   }
-  const std::size_t end = std::min(value.find_first_of(kBlanks), value.size());
+  const std::size_t end = std::min(value.find_first_of(kSpaces), value.size());
   line.settings.emplace_back(key, value.substr(0, end));
   rest = trimmed(value.substr(end));
   return true;
@@ -68,7 +68,7 @@ std::optional<SlurmLine> SlurmConf::next() {
     std::string_view rest = trimmed(text);
     while (!rest.empty() && take_setting(rest, line)) {
     }
-    line.strange = rest.substr(0, std::min(rest.find_first_of(kBlanks), rest.size()));
+    line.strange = rest.substr(0, std::min(rest.find_first_of(kSpaces), rest.size()));
     if (!line.settings.empty() || !line.strange.empty()) return line;
   }
   return std::nullopt;
