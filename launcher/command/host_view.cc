@@ -7,12 +7,14 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <utility>
 
 #include "launcher/remote/everywhere.h"
 #include "launcher/remote/host_list.h"
 #include "topology/advice/gid_facts.h"
 #include "topology/advice/nccl_library.h"
 #include "topology/cluster_merge.h"
+#include "topology/fabric_join.h"
 #include "topology/findings/judge.h"
 #include "topology/json.h"
 #include "topology/merge.h"
@@ -56,17 +58,42 @@ topology::Recording recording_of(const std::string& path) {
   return {.name = path, .text = text_of(file, path)};
 }
 
-void add_new(std::vector<topology::Finding>& findings, std::vector<topology::Finding> more) {
-  for (topology::Finding& finding : more) {
-    if (std::ranges::find(findings, finding) == findings.end())
-      findings.push_back(std::move(finding));
+// The fabric, out of as many files as there are subnets in it.
+class ReadFabric {
+ public:
+  void add(topology::Fabric fabric, const std::string& file,
+           std::vector<topology::Finding>& found) {
+    if (!fabric_) {
+      fabric_ = std::move(fabric);
+      source_ = file;
+    } else if (topology::has_guids(*fabric_) && topology::has_guids(fabric)) {
+      fabric_ = topology::joined(std::move(*fabric_), std::move(fabric));
+      source_ += " and " + file;
+    } else {
+      found.push_back(
+          {.severity = topology::Severity::warning,
+           .code = "second-fabric",
+           .message = fmt::format("{} has a fabric too, which cannot be joined with "
+                                  "that of {}: only ibnetdiscover has GUIDs to tell "
+                                  "nodes by",
+                                  file, source_),
+           .where = file,
+           .remedy = fmt::format("leave one of them out; that of {} is used", source_)});
+    }
   }
-}
+
+  std::optional<topology::Fabric> take() { return std::move(fabric_); }
+  [[nodiscard]] const std::string& source() const { return source_; }
+
+ private:
+  std::optional<topology::Fabric> fabric_;
+  std::string source_;
+};
 
 View from_files(const std::vector<std::string>& paths) {
   std::vector<topology::Machine> parts, hosts;
   std::vector<topology::Finding> of_all;
-  std::optional<topology::Fabric> fabric;
+  ReadFabric fabric;
   for (const std::string& path : paths) {
     const topology::Recording recording = recording_of(path);
     if (topology::is_lockstep_json(recording.text)) {
@@ -76,13 +103,13 @@ View from_files(const std::vector<std::string>& paths) {
       } else {
         std::ranges::move(cluster.hosts, std::back_inserter(hosts));
       }
-      if (cluster.fabric) fabric = std::move(cluster.fabric);
+      if (cluster.fabric) fabric.add(std::move(*cluster.fabric), recording.name, of_all);
       std::ranges::move(cluster.findings, std::back_inserter(of_all));
       continue;
     }
     topology::Reading reading = topology::read_recording(recording);
     if (reading.fabric) {
-      fabric = std::move(reading.fabric);
+      fabric.add(std::move(*reading.fabric), recording.name, of_all);
       std::ranges::move(reading.machine.findings, std::back_inserter(of_all));
     } else {
       parts.push_back(std::move(reading.machine));
@@ -93,7 +120,8 @@ View from_files(const std::vector<std::string>& paths) {
     if (host.name.empty()) host.name = fs::path(paths.front()).stem().string();
     hosts.insert(hosts.begin(), std::move(host));
   }
-  View view{.cluster = topology::merge_hosts(std::move(hosts), std::move(fabric)),
+  View view{.cluster = topology::merge_hosts(std::move(hosts), fabric.take()),
+            .fabric_source = fabric.source(),
             .complete = true,
             .here = false};
   add_new(view.cluster.findings, std::move(of_all));
@@ -151,7 +179,10 @@ View view_of(const ViewOptions& options) {
   } catch (const HostListError& error) {
     throw UsageError(error.what());
   }
-  return {.cluster = topology::merge_hosts({topology::probe()}), .complete = true, .here = true};
+  return {.cluster = topology::merge_hosts({topology::probe()}),
+          .fabric_source = "",
+          .complete = true,
+          .here = true};
 }
 
 }  // namespace
@@ -178,6 +209,13 @@ View look(const ViewOptions& options) {
     add_new(host.findings, topology::judge(host, topology::paths_of(host)));
   }
   return view;
+}
+
+void add_new(std::vector<topology::Finding>& findings, std::vector<topology::Finding> more) {
+  for (topology::Finding& finding : more) {
+    if (std::ranges::find(findings, finding) == findings.end())
+      findings.push_back(std::move(finding));
+  }
 }
 
 topology::HostAdvice advice_for(const topology::Machine& machine, topology::AdviceOptions options,

@@ -25,6 +25,7 @@ void add_view_options(CLI::App& app, ViewOptions& options);
 
 struct View {
   topology::Cluster cluster;  // findings of judging included
+  std::string fabric_source;  // the files that cluster.fabric was read from
   bool complete = true;       // every host was reached
   bool here = false;          // it is this host, live
 };
@@ -36,5 +37,8 @@ struct View {
 // The advice for a host, with what its GID tables say and, where it is this one, its libnccl.
 [[nodiscard]] topology::HostAdvice advice_for(const topology::Machine& machine,
                                               topology::AdviceOptions options, bool here);
+
+// Adds those that are not there yet.
+void add_new(std::vector<topology::Finding>& findings, std::vector<topology::Finding> more);
 
 }  // namespace lockstep::launcher

@@ -7,12 +7,14 @@
 #include <iterator>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "launcher/command/command.h"
 #include "launcher/command/host_view.h"
 #include "topology/advice/advice.h"
 #include "topology/advice/hosts.h"
 #include "topology/advice/nccl_version.h"
+#include "topology/advice/rail_facts.h"
 #include "topology/advice/writers.h"
 #include "topology/draw/text.h"
 
@@ -69,11 +71,17 @@ Format format_of(const TuneOptions& options) {
   return Format::env;
 }
 
-void print(std::span<const topology::HostAdvice> hosts, Format format) {
-  if (format == Format::json) {
-    fmt::print("{}", topology::write_json(hosts));
-    return;
+// In JSON what is wrong with a host stands with its advice: reading, judging, then advising.
+void print_json(std::vector<topology::HostAdvice> hosts, const topology::Cluster& cluster) {
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    std::vector<topology::Finding> all = cluster.hosts[i].findings;
+    add_new(all, std::move(hosts[i].findings));
+    hosts[i].findings = std::move(all);
   }
+  fmt::print("{}", topology::write_json(hosts, cluster.findings));
+}
+
+void print(std::span<const topology::HostAdvice> hosts, Format format) {
   if (format == Format::explain) {
     for (const topology::HostAdvice& host : hosts) fmt::print("{}\n", topology::explain(host));
     return;
@@ -119,8 +127,18 @@ int run_tune(const std::vector<std::string>& args) {
     wanted.nccl = options.nccl.value_or("");
     wanted.hosts = options.job_hosts > 0 ? options.job_hosts
                                          : std::max(2, static_cast<int>(view.cluster.hosts.size()));
+    if (view.cluster.fabric) {
+      topology::RailFacts rails =
+          topology::rail_facts(*view.cluster.fabric, machine, view.fabric_source);
+      wanted.rails = rails.connection;
+      wanted.rails_evidence = std::move(rails.evidence);
+    }
     if (view.here) wanted.topo_file = std::filesystem::absolute(wanted.topo_file);
     hosts.push_back(advice_for(machine, std::move(wanted), view.here));
+  }
+  if (format_of(options) == Format::json) {
+    print_json(std::move(hosts), view.cluster);
+    return view.complete ? 0 : 1;
   }
   try {
     print(hosts, format_of(options));

@@ -221,6 +221,9 @@ TEST(Probe, KindsOfInterfacesAreToldApart) {
   tree.file("/sys/class/net/bonding_masters", "bond0\n");
   tree.link("/sys/class/net/veth3/master", "/sys/class/net/docker0");
   tree.file("/sys/class/net/dummy0/operstate", "down\n");
+  tree.file("/proc/sys/net/ipv4/conf/all/arp_ignore", "0\n");
+  tree.file("/proc/sys/net/ipv4/conf/bond0/arp_ignore", "1\n");
+  tree.file("/proc/sys/net/ipv4/conf/dummy0/arp_ignore", "0\n");
   std::map<std::string, InterfaceKind> kinds;
   const Machine machine = probe_of(tree);
   for (const Interface& interface : machine.interfaces) kinds[interface.name] = interface.kind;
@@ -240,6 +243,11 @@ TEST(Probe, KindsOfInterfacesAreToldApart) {
               Contains(testing::AllOf(Field(&Interface::name, "dummy0"),
                                       Field(&Interface::up, std::optional(false)))));
   EXPECT_THAT(machine.nics, IsEmpty()) << "none of them is an adapter";
+  for (const Interface& interface : machine.interfaces) {
+    const bool is_known = interface.name == "bond0" || interface.name == "dummy0";
+    EXPECT_EQ(interface.own_arp, is_known ? std::optional(interface.name == "bond0") : std::nullopt)
+        << interface.name;
+  }
 }
 
 TEST(Probe, WhatNclLooksForInTheSystemIsRead) {

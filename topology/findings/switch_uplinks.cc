@@ -94,8 +94,10 @@ Finding believed(const Machine& machine, DeviceId id, double GBps) {
 
 std::vector<Finding> switch_uplinks(const Machine& machine) {
   std::vector<Finding> found;
-  std::map<std::string, std::vector<std::string>> suspicious;  // by model and claim
-  std::map<std::string, std::string> first;
+  struct Claimants {
+    std::vector<std::string> names, ids;
+  };
+  std::map<std::string, Claimants> suspicious;  // by model and claim
   for (std::size_t i = 0; i < machine.switches.size(); ++i) {
     const DeviceId id{DeviceKind::pcie_switch, static_cast<int>(i)};
     const auto GBps = uplink_of(machine, id);
@@ -110,17 +112,17 @@ std::vector<Finding> switch_uplinks(const Machine& machine) {
           "{:.1f} GB/s ({}{}{}), a device below has {:.1f} GB/s", *GBps, claim_of(pci.link, *GBps),
           pci.link.as_written.empty() ? "" : fmt::format(", \"{}\"", pci.link.as_written),
           model.empty() ? "" : fmt::format(", switch {}", model), *fastest);
-      suspicious[key].push_back(name_of(machine, id));
-      first.try_emplace(key, to_string(id));
+      suspicious[key].names.push_back(name_of(machine, id));
+      suspicious[key].ids.push_back(to_string(id));
     }
   }
-  for (const auto& [key, names] : suspicious) {
+  for (const auto& [key, claimants] : suspicious) {
     found.push_back(
         {.severity = Severity::warning,
          .code = "suspicious-switch-uplink",
-         .message = fmt::format("{} {} an uplink of {}.", list_of(names),
-                                names.size() == 1 ? "claims" : "claim", key),
-         .where = first[key],
+         .message = fmt::format("{} {} an uplink of {}.", list_of(claimants.names),
+                                claimants.names.size() == 1 ? "claims" : "claim", key),
+         .where = fmt::format("{}", fmt::join(claimants.ids, ", ")),
          .remedy = "Compare with LnkSta of `lspci -vvv` as root. If the link is faster, the "
                    "switch's firmware reports it wrongly and NCCL takes the way to the CPU for "
                    "slower than it is: give it a corrected NCCL_TOPO_FILE."});

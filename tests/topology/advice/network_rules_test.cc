@@ -269,6 +269,11 @@ TEST(CrossNic, IsOffOnlyWhereRailsAreKnownToBeApart) {
   options.rails = RailConnection::isolated;
   ASSERT_NE(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC"), nullptr);
   EXPECT_EQ(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC")->value, "0");
+  EXPECT_EQ(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC")->evidence.front(),
+            "the fabric's rails have no switch in common");
+  options.rails_evidence = "rails.txt: 2 rails";
+  EXPECT_EQ(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC")->evidence.front(),
+            "rails.txt: 2 rails");
   options.rails = RailConnection::connected;
   EXPECT_EQ(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC"), nullptr);
 }

@@ -89,6 +89,23 @@ TEST(Nics, EachPortThatIsLeftOutHasItsReason) {
   EXPECT_EQ(reason_left_out(advice, "mlx5_10"), "the port is down");
 }
 
+TEST(Nics, ABondIsCalledWhatItIs) {
+  Host host = hgx_h100_host();
+  EXPECT_EQ(reason_left_out(advise_host(host), "mlx5_bond_0"),
+            "carries the bond bond0: a front-end network, not a rail");
+  host.machine.nics[8].netdev.clear();
+  EXPECT_EQ(reason_left_out(advise_host(host), "mlx5_bond_0"),
+            "mlx5_bond_0 is itself a bond: a front-end network, not a rail");
+}
+
+TEST(Nics, OfUnknownDistanceAreNotSaidToBeFar) {
+  Host host = hgx_h100_host();
+  host.machine.nics.push_back(host.machine.nics[0]);
+  host.machine.nics.back().name = "mlx5_9";
+  EXPECT_EQ(reason_left_out(advise_host(host), "mlx5_9"),
+            "at no known distance, and each GPU has a near port");
+}
+
 TEST(Nics, OfGpusThatAreNotInTheContainerAreLeftOut) {
   const auto advice = advise_host(container_of_two_gpus());
   EXPECT_EQ(advice.left_out.size(), 6U);

@@ -141,6 +141,16 @@ TEST(WriteEnv, WritesAGidIndexInTheDuplicateCaseAndForOldNccl) {
               HasSubstr("export NCCL_IB_GID_INDEX=3\n"));
 }
 
+TEST(WriteJson, FindingsOfAllHostsStandBesideThem) {
+  const HostAdvice host = front_end_with_settings();
+  const std::vector<Finding> of_all{{Severity::error, "host-not-reached", "gone", "b", "try"}};
+  const auto json = nlohmann::json::parse(write_json({&host, 1}, of_all));
+  ASSERT_EQ(json["findings"].size(), 1U);
+  EXPECT_EQ(json["findings"][0]["severity"], "error");
+  EXPECT_EQ(json["findings"][0]["where"], "b");
+  EXPECT_TRUE(nlohmann::json::parse(write_json({&host, 1}))["findings"].empty());
+}
+
 TEST(WriteJson, HasTheContractsFields) {
   const HostAdvice host = front_end_with_settings();
   const auto json = nlohmann::json::parse(write_json({&host, 1}));
