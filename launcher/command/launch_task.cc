@@ -44,13 +44,17 @@ LaunchTask program_task(const LaunchOptions& options) {
     throw UsageError("--set changes a job file; a program takes its own arguments");
   }
   const std::string& program = options.program.front();
-  const char* path = std::getenv("PATH");
   LaunchTask task;
-  try {
-    task.file =
-        std::filesystem::absolute(find_program(program, path != nullptr ? path : "/bin:/usr/bin"));
-  } catch (const ProgramNotFound& error) {
-    throw UsageError(error.what());
+  task.file = program;
+  // Looked for on every host; here too, so that a wrong name starts nothing, where this is one.
+  if (options.hosts.empty()) {
+    const char* path = std::getenv("PATH");
+    try {
+      const std::string found = find_program(program, path != nullptr ? path : "/bin:/usr/bin");
+      task.file = std::filesystem::absolute(found);
+    } catch (const ProgramNotFound& error) {
+      throw UsageError(error.what());
+    }
   }
   task.args = options.program;
   task.name = std::filesystem::path(program).filename().string();
