@@ -104,7 +104,8 @@ TEST(SlurmTopology, DamageIsRefusedWithItsLine) {
   EXPECT_THAT(refusal("SwitchName=a Nodes=n[0-99999999]\n"),
               StartsWith("topology.conf:1: nodes: a list of more than"));
   std::string bombs;
-  for (int i = 0; i < 10; ++i) bombs += fmt::format("SwitchName=s{0} Nodes=n{0}[1-100000]\n", i);
+  for (int i = 0; i < 10; ++i)
+    bombs += fmt::format("SwitchName=s{0} Nodes=n{0}[1-50000],m{0}[1-50000]\n", i);
   EXPECT_THAT(refusal(bombs), StartsWith("topology.conf:3: nodes: a list of more than"));
   EXPECT_THAT(refusal(fmt::format("SwitchName=a Nodes={}\n", std::string(1 << 17, 'n'))),
               StartsWith("topology.conf:1: a line of more than 65536 bytes"));
