@@ -24,9 +24,14 @@ CONNECT = "import socket; socket.socket(socket.AF_UNIX).connect('\\0lockstep')"
 MAKES_HOSTS = """
 import signal, sys
 from hosts import Hosts
-with Hosts(count=2) as hosts:
+def make(hosts):
     sleeper = hosts["h1"].popen(["setsid", "sleep", "1000"])
     print(hosts.work.parent, hosts["h0"].pid, hosts["h1"].pid, sleeper.inner, flush=True)
+if sys.argv[1] == "never closes":
+    make(Hosts(count=2).__enter__())
+    sys.exit()
+with Hosts(count=2) as hosts:
+    make(hosts)
     if sys.argv[1] == "fails":
         raise RuntimeError("as told")
     signal.pause()
@@ -94,7 +99,8 @@ class HostsTest(unittest.TestCase):
                 os.kill(process.pid, signal.SIGKILL)
 
     def test_signals_reach_the_process_itself(self):
-        with self.h0.popen(["sh", "-c", "trap 'echo heard; exit 7' USR1; echo; while :; do sleep 0.01; done"]) as process:
+        listens = "trap 'echo heard; exit 7' USR1; echo; while :; do sleep 0.01; done"
+        with self.h0.popen(["sh", "-c", listens]) as process:
             process.stdout.readline()
             process.send_signal(signal.SIGSTOP)
             process.send_signal(signal.SIGCONT)
@@ -150,6 +156,11 @@ class NothingIsLeft(unittest.TestCase):
         process, folder, pids = self.make_hosts("fails")
         process.wait()
         self.assertIn("as told", process.stderr.read())
+        self.expect_nothing(folder, pids)
+
+    def test_after_a_program_that_never_closed_them(self):
+        process, folder, pids = self.make_hosts("never closes")
+        process.wait()
         self.expect_nothing(folder, pids)
 
     def test_after_term_and_interrupt(self):
