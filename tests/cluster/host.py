@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+from control_group import make_group, remove_group
+
 INIT = pathlib.Path(__file__).with_name("host_init.py")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
@@ -57,13 +59,17 @@ class Host:
         self._folder = folder
         self._plan = dict(plan, name=name, root=str(folder.root))
         self._process = None
+        self._group = None
+        self._started = []
         self.pid = None  # of its first process, as it is outside
 
     def start(self):
         """Its first process; `wait_ready` before anything else. Both may be called for several hosts in turn."""
+        self._group = make_group(f"{self._folder.root.name}.{self.name}")
+        plan = dict(self._plan, group=self._group and str(self._group))
         self._process = subprocess.Popen(
             ["unshare", "--net", "--uts", "--ipc", "--pid", "--mount", "--fork", sys.executable, "-I", "-S", INIT,
-             json.dumps(self._plan)],
+             json.dumps(plan)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
     def wait_ready(self):
@@ -75,9 +81,17 @@ class Host:
         """Kills all of it at once; returns when nothing of it is left."""
         if self._process:
             self._process.stdin.close()
+            # The kernel waits until they have reaped what ran in the host, which one that is stopped would never do.
+            for process in self._started:
+                if process.poll() is None:
+                    os.kill(process.pid, signal.SIGKILL)
+                    process.wait()
             self._process.wait()
             self._process.stdout.close()
             self._process = None
+        if self._group:
+            remove_group(self._group)
+            self._group = None
 
     @property
     def living(self):
@@ -92,10 +106,13 @@ class Host:
         /dev/null, output and errors are pipes of text, unless `streams` says otherwise."""
         environment = {"PATH": PATH, "HOME": str(self.home), "USER": "root", "LOGNAME": "root", "LANG": "C.UTF-8"}
         pipes = dict(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        return HostProcess(
-            ["nsenter", f"--target={self.pid}", "--net", "--uts", "--ipc", "--pid", "--mount",
+        enter = ["sh", "-c", 'echo 0 >"$0" && exec "$@"', self._group / "cgroup.procs"] if self._group else []
+        self._started = [process for process in self._started if process.returncode is None]
+        self._started.append(HostProcess(
+            [*enter, "nsenter", *(["--cgroup"] if self._group else []), f"--target={self.pid}", "--net", "--uts", "--ipc", "--pid", "--mount",
              f"--wdns={cwd or self.work}", "--", *map(str, args)],
-            env={**environment, **(env or {})}, start_new_session=True, **{**pipes, **streams})
+            env={**environment, **(env or {})}, start_new_session=True, **{**pipes, **streams}))
+        return self._started[-1]
 
     def run(self, args, *, env=None, cwd=None, timeout=30, input=None):
         """Runs to the end; gives returncode (negative: a signal's), stdout and stderr. Raises TimeoutExpired, which tells

@@ -13,6 +13,7 @@ import socket
 import sys
 
 MS_RDONLY, MS_REMOUNT, MS_BIND, MS_MOVE, MS_REC, MS_PRIVATE = 0x1, 0x20, 0x1000, 0x2000, 0x4000, 0x40000
+CLONE_NEWCGROUP = 0x02000000
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -33,6 +34,13 @@ def bind_file(source, target):
     if not os.path.exists(target):
         open(target, "w").close()
     mount(source, target, flags=MS_BIND)
+
+
+def enter_control_group(group):
+    with open(f"{group}/cgroup.procs", "w") as members:
+        members.write("0")
+    if libc.unshare(CLONE_NEWCGROUP) != 0:
+        raise OSError(ctypes.get_errno(), f"unshare of control groups: {os.strerror(ctypes.get_errno())}")
 
 
 def mount_all(plan):
@@ -56,6 +64,9 @@ def mount_all(plan):
     for stash, place in stashed:
         os.makedirs(place, exist_ok=True)
         mount(stash, place, flags=MS_MOVE)
+    if plan["group"]:
+        # The kernel does not mount the same hierarchy over itself.
+        mount(plan["group"], os.path.dirname(plan["group"]), flags=MS_BIND)
     tmpfs(f"{root}/home", "700")
     if not plan["shared_folder"]:
         tmpfs(f"{root}/work", "755")
@@ -102,6 +113,8 @@ def main():
     # /proc is still the creator's.
     print(os.readlink("/proc/self"), flush=True)
     mount(None, "/", flags=MS_REC | MS_PRIVATE)
+    if plan["group"]:
+        enter_control_group(plan["group"])
     mount_all(plan)
     furnish(plan)
     print("ready", flush=True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import unittest
 
+from control_group import hierarchy
 from host import wait_until
 from hosts import BUILD, SOURCE, Hosts
 from needs import main
@@ -70,6 +71,20 @@ class HostsTest(unittest.TestCase):
         self.h0.check(["ipcmk", "--shmem", "4096"])
         self.assertIn("4096", self.h0.check(["ipcs", "--shmems"]))
         self.assertNotIn("4096", self.h1.check(["ipcs", "--shmems"]))
+
+    @unittest.skipUnless(hierarchy(), "no control groups (v2) that may be written")
+    def test_hosts_do_not_share_control_groups(self):
+        for host in (self.h0, self.h1):
+            host.check(["mkdir", hierarchy() / "job"])
+            self.assertIn("0::/\n", host.check(["cat", "/proc/self/cgroup"]))
+        end = f"echo 1 >{hierarchy()}/job/cgroup.kill"
+        join = f"echo $$ >{hierarchy()}/job/cgroup.procs; echo; exec sleep 1000"
+        with self.h0.popen(["sh", "-c", join]) as ended, self.h1.popen(["sh", "-c", join]) as spared:
+            self.assertEqual(ended.stdout.readline() + spared.stdout.readline(), "\n\n")
+            self.h0.check(["sh", "-c", end])
+            self.assertEqual(ended.wait(10), -signal.SIGKILL)
+            self.assertIsNone(spared.poll())
+            spared.kill()
 
     def test_what_is_tested_is_there_and_read_only(self):
         for tree in (SOURCE, BUILD):
@@ -138,6 +153,7 @@ class HostsTest(unittest.TestCase):
 class NothingIsLeft(unittest.TestCase):
     def setUp(self):
         self.devices = os.listdir("/sys/class/net")
+        self.groups = hierarchy() or pathlib.Path("/nonexistent")
 
     def make_hosts(self, how):
         process = self.enterContext(subprocess.Popen(
@@ -151,12 +167,21 @@ class NothingIsLeft(unittest.TestCase):
         self.assertEqual([pid for pid in pids if birth(pid)], [])
         self.assertEqual(os.listdir("/sys/class/net"), self.devices)
         self.assertFalse(folder.exists())
+        self.assertEqual(list(self.groups.glob(f"{folder.name}.*")), [])
 
     def test_after_an_exception(self):
         process, folder, pids = self.make_hosts("fails")
         process.wait()
         self.assertIn("as told", process.stderr.read())
         self.expect_nothing(folder, pids)
+
+    def test_of_a_host_with_a_stopped_process(self):
+        with Hosts(count=1) as hosts:
+            sleeper = hosts["h0"].popen(["sleep", "1000"], stdout=None, stderr=None)
+            sleeper.send_signal(signal.SIGSTOP)
+            folder, pids = hosts.work.parent, [hosts["h0"].pid, sleeper.inner]
+        self.assertEqual(sleeper.returncode, -signal.SIGKILL)
+        self.expect_nothing(folder, map(str, pids))
 
     def test_after_a_program_that_never_closed_them(self):
         process, folder, pids = self.make_hosts("never closes")

@@ -13,6 +13,8 @@ import shutil
 import subprocess
 import tempfile
 
+from control_group import hierarchy, remove_group
+
 PLACE = pathlib.Path("/var/tmp")
 PREFIX = "lockstep-cluster"
 
@@ -28,11 +30,12 @@ def birth(pid):
 
 
 def remove_stale():
-    """Removes the folders whose creators are dead; their processes and networks died with them."""
-    for folder in PLACE.glob(f"{PREFIX}.*"):
-        name = re.fullmatch(PREFIX + r"\.(\d+)\.(\d+)\..*", folder.name)
-        if name and birth(name[1]) != name[2]:
-            shutil.rmtree(folder, ignore_errors=True)
+    """Removes the folders and control groups whose creators are dead; processes and networks died with them."""
+    for place, remove in ((PLACE, lambda folder: shutil.rmtree(folder, ignore_errors=True)), (hierarchy(), remove_group)):
+        for folder in place.glob(f"{PREFIX}.*") if place else ():
+            name = re.fullmatch(PREFIX + r"\.(\d+)\.(\d+)\..*", folder.name)
+            if name and birth(name[1]) != name[2]:
+                remove(folder)
 
 
 class SiteFolder:
