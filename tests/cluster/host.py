@@ -38,6 +38,12 @@ class HostProcess(subprocess.Popen):
             time.sleep(0.0005)
             self.inner = next(map(int, children.read_text().split()), None)
 
+    def ended(self):
+        """Whether it has; where it is stopped, it goes on."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGCONT)
+        return self.returncode is not None
+
     def send_signal(self, sig):
         if self.poll() is not None or self.inner is None:
             return
@@ -81,11 +87,10 @@ class Host:
         """Kills all of it at once; returns when nothing of it is left."""
         if self._process:
             self._process.stdin.close()
-            # The kernel waits until they have reaped what ran in the host, which one that is stopped would never do.
+            # The kernel waits until what ran in the host is reaped, which an nsenter that has stopped would never do. Nor
+            # may it be killed: its child would be left to the machine's first process.
             for process in self._started:
-                if process.poll() is None:
-                    os.kill(process.pid, signal.SIGKILL)
-                    process.wait()
+                wait_until(process.ended, f"{process.args} has ended with its host")
             self._process.wait()
             self._process.stdout.close()
             self._process = None
