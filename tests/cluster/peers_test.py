@@ -3,6 +3,7 @@ import unittest
 
 import openmpi
 import slurm
+from host import wait_until
 from hosts import BUILD, Hosts
 from needs import main, missing
 from train_job import lenet_job, losses
@@ -45,7 +46,7 @@ class SlurmTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.hosts = cls.enterClassContext(Hosts(count=3))
-        cls.slurm = cls.enterClassContext(slurm.Slurm(cls.hosts))
+        cls.slurm = cls.enterClassContext(slurm.Slurm(cls.hosts, kill_wait=2))
 
     def test_srun_runs_on_three_nodes(self):
         done = self.slurm.run(["srun", "-N3", "hostname"])
@@ -62,10 +63,13 @@ class SlurmTest(unittest.TestCase):
         done = self.slurm.run(["srun", "--mpi=pmix", "-N3", "-n3", compiled(self.hosts)], env=openmpi.ENVIRONMENT)
         self.assertEqual(sorted(done.stdout.splitlines()), [f"h{rank} {rank} 3" for rank in range(3)], done.stderr)
 
-    def test_a_cancelled_job_is_killed_after_the_wait(self):
-        job = self.slurm.sbatch("#!/bin/sh\ntrap '' TERM\nsrun sh -c 'trap \"\" TERM; sleep 1000; sleep 1000'\n", "-N3")
+    def test_a_cancelled_job_that_ignores_term_is_killed(self):
+        stubborn = "sh -c 'trap \"\" TERM; echo deaf; sleep 1000; sleep 1000'"
+        job = self.slurm.sbatch(f"#!/bin/sh\ntrap '' TERM\nsrun {stubborn}\n", "-N3", "--ntasks-per-node=1")
+        wait_until(lambda: self.slurm.output(job).count("deaf") == 3, "all three nodes ignore TERM")
         self.slurm.run(["scancel", str(job)])
         self.assertEqual(self.slurm.wait(job)["JobState"], "CANCELLED")
+        wait_until(lambda: "sleep 1000" not in str(self.hosts.processes()), "its processes are killed")
 
 
 @unittest.skipIf(missing(*slurm.PROGRAMS), missing(*slurm.PROGRAMS))

@@ -152,4 +152,6 @@ class Slurm:
         return self.job(number)
 
     def output(self, number):
-        return (self.folder / f"job.{number}.out").read_text()
+        """What it has written so far; nothing where it has not begun."""
+        file = self.folder / f"job.{number}.out"
+        return file.read_text() if file.exists() else ""
