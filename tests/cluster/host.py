@@ -38,6 +38,11 @@ class HostProcess(subprocess.Popen):
             time.sleep(0.0005)
             self.inner = next(map(int, children.read_text().split()), None)
 
+    def __exit__(self, kind, *rest):
+        if kind:  # else a failed test would wait for what it has not ended yet
+            self.kill()
+        super().__exit__(kind, *rest)
+
     def ended(self):
         """Whether it has; where it is stopped, it goes on."""
         if self.poll() is None:

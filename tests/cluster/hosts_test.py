@@ -103,12 +103,14 @@ class HostsTest(unittest.TestCase):
         self.assertNotIn(") Z ", self.h0.run(states).stdout)
 
     def test_processes_are_found_by_a_tag_in_their_environment(self):
-        with self.h0.popen(["sh", "-c", "setsid sleep 1000 & echo; wait"], env={"LOCKSTEP_RUN_ID": "a"}) as tagged, \
+        with self.h0.popen(["sh", "-c", "setsid sleep 1000 & wait"], env={"LOCKSTEP_RUN_ID": "a"}) as tagged, \
                 self.h0.popen(["sleep", "1000"], env={"LOCKSTEP_RUN_ID": "ab", "OTHER": "a"}) as other:
-            tagged.stdout.readline()
+            wait_until(lambda: "sleep 1000" in str(self.h0.processes("a")), "the tagged process's child has begun")
+            wait_until(lambda: "sleep 1000" in str(self.h0.processes("ab")), "the other process has begun")
             found = self.hosts.processes("a")
             self.assertEqual(list(found), ["h0"])
-            self.assertEqual({process.command.split()[0] for process in found["h0"]}, {"sh", "sleep"})
+            self.assertEqual(len(found["h0"]), 2, found)
+            self.assertIn(tagged.inner, [process.pid for process in found["h0"]])
             self.assertEqual({process.pid for process in self.h0.processes("ab")}, {other.inner})
             for process in (*found["h0"], *self.h0.processes("ab")):
                 os.kill(process.pid, signal.SIGKILL)
