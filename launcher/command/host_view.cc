@@ -9,8 +9,10 @@
 #include <iterator>
 #include <utility>
 
+#include "launcher/hosts/allocation.h"
+#include "launcher/hosts/host_file.h"
+#include "launcher/hosts/ssh_destination.h"
 #include "launcher/remote/everywhere.h"
-#include "launcher/remote/host_list.h"
 #include "topology/advice/gid_facts.h"
 #include "topology/advice/nccl_library.h"
 #include "topology/cluster_merge.h"
@@ -128,24 +130,28 @@ View from_files(const std::vector<std::string>& paths) {
   return view;
 }
 
-View from_hosts(const std::vector<std::string>& names, const ViewOptions& options) {
+View from_hosts(const Allocation& allocation, const ViewOptions& options) {
   const RemoteProgram program{.path = fs::read_symlink("/proc/self/exe"),
                               .name = "lockstep",
                               .args = {"probe", "--format", "json"}};
   RemoteOptions remote;
   remote.client = options.ssh;
   remote.deadline = std::chrono::seconds(options.deadline_s);
+  std::vector<std::string> destinations;
+  for (const AllocatedHost& host : allocation.hosts) destinations.push_back(ssh_destination(host));
   View view;
   std::vector<topology::Machine> hosts;
   std::vector<topology::Finding> unreached;
-  for (const RemoteResult& result : run_everywhere(names, program, remote)) {
+  auto asked = allocation.hosts.begin();
+  for (const RemoteResult& result : run_everywhere(destinations, program, remote)) {
+    const std::string& name = (asked++)->name;
     std::string failure = result.failure;
     if (result.output) {
       try {
         topology::Cluster seen =
-            topology::cluster_from_json({.name = result.host, .text = *result.output});
+            topology::cluster_from_json({.name = name, .text = *result.output});
         for (topology::Machine& host : seen.hosts) {
-          host.name = result.host;
+          host.name = name;
           hosts.push_back(std::move(host));
         }
         continue;
@@ -157,13 +163,32 @@ View from_hosts(const std::vector<std::string>& names, const ViewOptions& option
     unreached.push_back(
         {.severity = topology::Severity::error,
          .code = "host-not-reached",
-         .message = fmt::format("{} {}", result.host, failure),
-         .where = result.host,
+         .message = fmt::format("{} {}", name, failure),
+         .where = name,
          .remedy = fmt::format("try `{} {} lockstep probe`", options.ssh, result.host)});
   }
   view.cluster = topology::merge_hosts(std::move(hosts));
   view.cluster.findings.insert(view.cluster.findings.begin(), unreached.begin(), unreached.end());
   return view;
+}
+
+// The hosts of the flags; a batch system's are not looked at unasked.
+std::optional<Allocation> allocation_of(const ViewOptions& options) {
+  HostRequest request;
+  request.hosts = options.hosts;
+  request.hostfile = options.hostfile;
+  if (options.hostfile_format) {
+    const auto format = hostfile_format(*options.hostfile_format);
+    if (!format) {
+      throw AllocationError(fmt::format(
+          "--hostfile-format {}: expected openmpi, hydra or deepspeed", *options.hostfile_format));
+    }
+    request.format = *format;
+  }
+  Allocation allocation = find_hosts(request, {}, read_host_file);
+  if (allocation.origin == Allocation::Origin::kThisMachine) return std::nullopt;
+  for (const std::string& note : allocation.notes) fmt::print(stderr, "note: {}\n", note);
+  return allocation;
 }
 
 View view_of(const ViewOptions& options) {
@@ -174,9 +199,8 @@ View view_of(const ViewOptions& options) {
     throw UsageError("--from, --hosts and --hostfile do not go together: give one of them");
   if (!options.from.empty()) return from_files(options.from);
   try {
-    if (options.hosts) return from_hosts(hosts_of(*options.hosts), options);
-    if (options.hostfile) return from_hosts(hosts_of_file(*options.hostfile), options);
-  } catch (const HostListError& error) {
+    if (const auto allocation = allocation_of(options)) return from_hosts(*allocation, options);
+  } catch (const AllocationError& error) {
     throw UsageError(error.what());
   }
   return {.cluster = topology::merge_hosts({topology::probe()}),
@@ -196,6 +220,9 @@ void add_view_options(CLI::App& app, ViewOptions& options) {
       ->allow_extra_args(false);
   app.add_option("--hosts", options.hosts, "look at these hosts, by ssh")->type_name("A,B,C");
   app.add_option("--hostfile", options.hostfile, "the same, one host a line")->type_name("FILE");
+  app.add_option("--hostfile-format", options.hostfile_format,
+                 "openmpi, hydra or deepspeed (default: recognised by its content)")
+      ->type_name("NAME");
   app.add_option("--ssh", options.ssh, "the ssh client and its flags (default: ssh)")
       ->type_name("COMMAND");
   app.add_option("--deadline", options.deadline_s, "seconds for a host to answer (default: 20)")

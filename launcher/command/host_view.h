@@ -16,7 +16,7 @@ namespace lockstep::launcher {
 
 struct ViewOptions {
   std::vector<std::string> from;  // files; several are recordings of one host
-  std::optional<std::string> hosts, hostfile;
+  std::optional<std::string> hosts, hostfile, hostfile_format;
   std::string ssh = "ssh";
   int deadline_s = 20;
 };

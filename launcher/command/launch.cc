@@ -2,60 +2,27 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "collectives/rendezvous/secret.h"
 #include "engine/version.h"
 #include "launcher/command/command.h"
+#include "launcher/command/launch_hosts.h"
 #include "launcher/command/launch_options.h"
 #include "launcher/command/launch_task.h"
 #include "launcher/command/launch_tuning.h"
 #include "launcher/coordinator/coordinator.h"
-#include "launcher/program_search.h"
-#include "launcher/remote/host_list.h"
-#include "launcher/remote/ssh_command.h"
-#include "launcher/visible_gpus.h"
 #include "runtime/metrics/run_folder.h"
 #include "runtime/metrics/summary_file.h"
 
 namespace lockstep::launcher {
 namespace {
-
-// On one host.
-std::uint32_t choose_workers(const LaunchOptions& options, LaunchTask::Kind kind) {
-  constexpr std::int64_t kMost = 1 << 16;
-  for (const auto& given : {options.workers, options.per_host}) {
-    if (given && (*given < 1 || *given > kMost)) {
-      throw UsageError(fmt::format("{} workers: expected 1 to {}", *given, kMost));
-    }
-  }
-  if (options.workers && options.per_host && *options.workers != *options.per_host) {
-    throw UsageError(fmt::format("-n {} and --per-host {} differ, and there is one host",
-                                 *options.workers, *options.per_host));
-  }
-  if (options.workers) return static_cast<std::uint32_t>(*options.workers);
-  if (options.per_host) return static_cast<std::uint32_t>(*options.per_host);
-  if (kind == LaunchTask::Kind::kJob) {
-    fmt::print(stderr, "lockstep: 1 worker (-n gives another number)\n");
-    return 1;
-  }
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  const std::uint32_t gpus = visible_gpus(
-      visible != nullptr ? std::optional<std::string_view>(visible) : std::nullopt, "/dev");
-  fmt::print(stderr, "lockstep: {} worker{} ({}; -n gives another number)\n", std::max(gpus, 1U),
-             gpus > 1 ? "s" : "", gpus == 0 ? "no GPU is visible" : "one a visible GPU");
-  return std::max(gpus, 1U);
-}
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -116,57 +83,8 @@ std::string new_secret() {
   return secret;
 }
 
-// "N" or "MIN:MAX".
-void choose_host_counts(const LaunchOptions& options, JobPlan& plan) {
-  if (options.nnodes.empty()) return;
-  const std::size_t colon = options.nnodes.find(':');
-  const std::string least = options.nnodes.substr(0, colon);
-  const std::string most = colon == std::string::npos ? least : options.nnodes.substr(colon + 1);
-  const auto number = [&options](const std::string& text) {
-    std::size_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value == 0) {
-      throw UsageError(fmt::format("--nnodes {}: expected N or MIN:MAX, whole numbers from 1 on",
-                                   options.nnodes));
-    }
-    return value;
-  };
-  plan.least_hosts = number(least);
-  plan.most_hosts = number(most);
-  if (plan.least_hosts > plan.most_hosts || plan.least_hosts > plan.hosts.size()) {
-    throw UsageError(
-        fmt::format("--nnodes {}: at least {} hosts are needed and at most {}, and "
-                    "there {} {}",
-                    options.nnodes, plan.least_hosts, plan.most_hosts,
-                    plan.hosts.size() == 1 ? "is" : "are", plan.hosts.size()));
-  }
-}
-
-AgentCommand local_agent(const std::filesystem::path& agent, const HostJob& job) {
-  return {.file = agent, .args = {"lockstep-agent"}, .environment = job.environment, .nonce = {}};
-}
-
-AgentCommand remote_agent(const LaunchOptions& options, const std::string& host,
-                          const std::filesystem::path& agent, const HostJob& job) {
-  const RemoteProgram program{agent, "lockstep-agent", {"--silence", "10000"}};
-  AgentCommand command;
-  command.nonce = make_nonce();
-  command.args = ssh_command(options.ssh, host, program, command.nonce,
-                             std::chrono::seconds(std::llround(std::ceil(options.connect_s))));
-  const char* path = std::getenv("PATH");
-  try {
-    command.file = find_program(command.args.front(), path != nullptr ? path : "/bin:/usr/bin");
-  } catch (const ProgramNotFound& error) {
-    throw UsageError(error.what());
-  }
-  command.environment = job.environment;
-  return command;
-}
-
-Launch make_launch(const LaunchOptions& options, const LaunchTask& task,
-                   const std::filesystem::path& agent) {
+Launch make_launch(const LaunchOptions& options, const LaunchTask& task) {
   Launch launch;
-  launch.ssh = options.ssh;
   HostJob& job = launch.plan.job;
   job.file = task.file;
   job.program = task.kind == LaunchTask::Kind::kJob ? Program::kLockstep : Program::kUsers;
@@ -182,24 +100,7 @@ Launch make_launch(const LaunchOptions& options, const LaunchTask& task,
     launch.lead = LeadLines::kBare;
     if (::isatty(STDOUT_FILENO) != 0) job.lead_output = LeadOutput::kAtOnce;
   }
-  if (options.hosts.empty()) {
-    launch.plan.hosts = {{.workers = choose_workers(options, task.kind)}};
-    launch.agents = {local_agent(agent, job)};
-  } else {
-    for (const std::string& host : hosts_of(options.hosts)) {
-      launch.plan.hosts.push_back(
-          {.name = host, .workers = static_cast<std::uint32_t>(options.per_host.value_or(1))});
-      launch.agents.push_back(remote_agent(options, host, agent, job));
-    }
-  }
-  choose_host_counts(options, launch.plan);
   return launch;
-}
-
-std::uint32_t world_of(const JobPlan& plan) {
-  std::uint32_t world = 0;
-  for (const PlannedHost& host : plan.hosts) world += host.workers;
-  return world;
 }
 
 }  // namespace
@@ -214,8 +115,14 @@ int run_launch(const std::vector<std::string>& args) {
   }
   const std::filesystem::path lockstep = std::filesystem::read_symlink("/proc/self/exe");
   const LaunchTask task = choose_task(options, lockstep);
-  Launch launch = make_launch(options, task, lockstep.parent_path() / "lockstep-agent");
-  const std::uint32_t workers = world_of(launch.plan);
+  const LaunchHosts hosts = choose_hosts(options, task.kind);
+  if (options.dry_run) {
+    fmt::print("{}", host_map(hosts));
+    return 0;
+  }
+  Launch launch = make_launch(options, task);
+  add_hosts(hosts, options, lockstep.parent_path() / "lockstep-agent", launch);
+  const std::uint32_t workers = hosts.placement.world;
 
   // Before anything has a thread, so that no thread takes a signal that is meant for us.
   const Signals signals{SIGINT,  SIGTERM, SIGHUP,  SIGCHLD, SIGPIPE,

@@ -36,8 +36,18 @@ std::optional<int> parse_launch_options(const std::vector<std::string>& args,
                  "workers in all (default: 1 for a job; for a program the visible GPUs, else 1)")
       ->type_name("N");
   app.add_option("--per-host,--nproc-per-node", options.per_host, "workers a host")->type_name("K");
-  app.add_option("--hosts", options.hosts, "start workers on these hosts, by ssh")
-      ->type_name("A,B,C");
+  app.add_option("--hosts", options.hosts, "start workers on these hosts, with so many slots")
+      ->type_name("A:8,B:8");
+  app.add_option("--hostfile", options.hostfile, "the same from a file (docs/launching.md)")
+      ->type_name("FILE");
+  app.add_option("--hostfile-format", options.hostfile_format,
+                 "its grammar, where its content does not tell")
+      ->type_name("openmpi|hydra|deepspeed");
+  app.add_option("--include", options.include, "only these hosts, or devices of them")
+      ->type_name("HOST[:0,1]@HOST");
+  app.add_option("--exclude", options.exclude, "all but these")->type_name("HOST[:0,1]@HOST");
+  app.add_flag("--oversubscribe", options.oversubscribe, "more workers than slots are meant");
+  app.add_flag("--dry-run", options.dry_run, "print where workers would run, and start nothing");
   app.add_option("--ssh", options.ssh, "the ssh client and its flags (default: ssh)")
       ->type_name("COMMAND");
   app.add_option("--connect-timeout", options.connect_s,

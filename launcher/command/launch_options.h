@@ -10,7 +10,9 @@ namespace lockstep::launcher {
 
 struct LaunchOptions {
   std::optional<std::int64_t> workers, per_host;
-  std::string hosts;        // as typed; empty: none
+  std::optional<std::string> hosts, hostfile, hostfile_format, include, exclude;
+  bool oversubscribe = false;
+  bool dry_run = false;
   std::string ssh = "ssh";  // the client and its flags
   std::int64_t max_restarts = 0;
   std::string nnodes;  // "N" or "MIN:MAX"; empty: all

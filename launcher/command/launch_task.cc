@@ -47,7 +47,7 @@ LaunchTask program_task(const LaunchOptions& options) {
   LaunchTask task;
   task.file = program;
   // Looked for on every host; here too, so that a wrong name starts nothing, where this is one.
-  if (options.hosts.empty()) {
+  if (!options.hosts && !options.hostfile) {
     const char* path = std::getenv("PATH");
     try {
       const std::string found = find_program(program, path != nullptr ? path : "/bin:/usr/bin");

@@ -176,6 +176,7 @@ void Coordinator::agent_spoke(std::size_t host, Message message) {
 }
 
 void Coordinator::agent_ended(std::size_t host, const LinkEnd& end) {
+  const pid_t pid = links_[host]->pid();
   drop_link(host);
   if (!remote(host)) sweep();
   if (!end.nonsense.empty()) {
@@ -191,9 +192,9 @@ void Coordinator::agent_ended(std::size_t host, const LinkEnd& end) {
     if (failure.passes && dial_plan_.turned_away(host, now())) return;
     why = failure.why;
   } else if (end.signal == 0) {
-    why = fmt::format("lost its agent, which ended with code {}", end.code);
+    why = fmt::format("lost its agent (pid {}), which ended with code {}", pid, end.code);
   } else {
-    why = fmt::format("lost its agent, which was ended by {}", signal_name(end.signal));
+    why = fmt::format("lost its agent (pid {}), which was ended by {}", pid, signal_name(end.signal));
   }
   dial_plan_.failed(host);
   perform(machine_.agent_lost(host, end.signal != 0 ? 128 + end.signal : 1, why, now()));

@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace lockstep::launcher {
+namespace {
+
+constexpr CoordinatorMachine::Time kTick = std::chrono::seconds(1);
+
+}  // namespace
 
 CoordinatorMachine::CoordinatorMachine(JobPlan plan)
     : plan_(std::move(plan)), hosts_(plan_.hosts.size()), policy_(plan_.max_restarts) {
@@ -237,8 +242,7 @@ CoordinatorMachine::Actions CoordinatorMachine::time_passed(Time now) {
   if (phase_ == Phase::kFinished) return actions;
   // Where we did not run for a while (a stopped launcher, a laptop that slept), nobody else is
   // late.
-  constexpr Time kUsual = std::chrono::seconds(3);
-  if (const Time gap = now - std::exchange(last_tick_, now); gap > kUsual) {
+  if (const Time gap = now - std::exchange(last_tick_, now); gap > 3 * kTick) {
     for (Host& host : hosts_) host.liveness.excuse(gap);
     if (deadline_) *deadline_ += gap;
   }
@@ -261,7 +265,8 @@ CoordinatorMachine::Actions CoordinatorMachine::time_passed(Time now) {
 
 std::optional<CoordinatorMachine::Time> CoordinatorMachine::deadline() const {
   if (phase_ == Phase::kFinished) return std::nullopt;
-  std::optional<Time> next = deadline_;
+  // Often enough not to take our own sleep for that of the whole machine.
+  std::optional<Time> next = std::min(deadline_.value_or(Time::max()), last_tick_ + kTick);
   for (const Host& host : hosts_) {
     if (!host.liveness.watching()) continue;
     next = std::min(next.value_or(Time::max()), host.liveness.next(plan_.silence));

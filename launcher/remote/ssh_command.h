@@ -1,4 +1,4 @@
-// The command line that runs a program on another host by ssh.
+// The command line that runs a program on another host by ssh or srun.
 //
 // Thread rule: any thread.
 #pragma once
@@ -23,6 +23,12 @@ struct RemoteProgram {
                                                    const RemoteProgram& program,
                                                    std::string_view nonce,
                                                    std::chrono::seconds connect_timeout);
+
+// The same by Slurm's srun, in a step of its own that takes nothing from others (--overlap) and has
+// all of the host's share of the allocation.
+[[nodiscard]] std::vector<std::string> srun_command(const std::string& host,
+                                                    const RemoteProgram& program,
+                                                    std::string_view nonce);
 
 // A word that nobody else prints: random.
 [[nodiscard]] std::string make_nonce();

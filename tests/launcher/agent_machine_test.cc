@@ -153,12 +153,13 @@ TEST(AgentMachine, EveryHistoryEndsInGone) {
     std::mt19937 random(seed);
     AgentMachine agent(std::nullopt, Time(0));
     Time now(0);
-    std::uint32_t living = 0, next = 0, leftovers = random() % 3;
+    std::uint32_t living = 0, next = 0, leftovers = 0;
     bool killed = false;
     const auto apply = [&](auto&& self, const AgentMachine::Actions& actions) -> void {
       for (const auto& action : actions) {
         if (const auto* start = std::get_if<AgentMachine::StartWorkers>(&action)) {
           living = start->job.local_world;
+          leftovers = random() % 3;
         } else if (const auto* groups = std::get_if<AgentMachine::SignalGroups>(&action)) {
           killed = killed || groups->signal == SIGKILL;
         } else if (const auto* sweep = std::get_if<AgentMachine::Sweep>(&action)) {

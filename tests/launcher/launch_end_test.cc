@@ -120,7 +120,7 @@ TEST(LaunchEnd, KillingTheAgentLeavesNothingAndIsNamed) {
   ::kill(agent, SIGKILL);
   EXPECT_EQ(job.wait(seconds(5)), 137) << job.err();
   EXPECT_TRUE(nothing_left(job, milliseconds(0)));
-  EXPECT_NE(job.err().find("(pid " + std::to_string(agent) + ") was ended by SIGKILL"),
+  EXPECT_NE(job.err().find("(pid " + std::to_string(agent) + "), which was ended by SIGKILL"),
             std::string::npos)
       << job.err();
   EXPECT_EQ(summary(job)["exit"]["source"], "launcher");

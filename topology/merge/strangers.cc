@@ -32,9 +32,9 @@ std::string shown_list(const std::vector<std::string>& names) {
   return text;
 }
 
-class Pair {
+class RecordingPair {
  public:
-  Pair(const Recordings& recordings, const Grouping& nics, std::size_t a, std::size_t b)
+  RecordingPair(const Recordings& recordings, const Grouping& nics, std::size_t a, std::size_t b)
       : recordings_(recordings), nics_(nics), a_(a), b_(b) {
     only_a_ = only_in(a, b);
     only_b_ = only_in(b, a);
@@ -157,7 +157,7 @@ std::vector<Finding> strangers(const Recordings& recordings, const Grouping& nic
   std::vector<Finding> found;
   for (std::size_t b = 1; b < recordings.parts.size(); ++b) {
     for (std::size_t a = 0; a < b; ++a) {
-      for (Finding& finding : Pair(recordings, nics, a, b).findings())
+      for (Finding& finding : RecordingPair(recordings, nics, a, b).findings())
         found.push_back(std::move(finding));
     }
   }
