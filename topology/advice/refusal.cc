@@ -22,7 +22,7 @@ void refuse_harm(const HostAdvice& advice) {
     if (!hazards.empty()) {
       throw std::invalid_argument(fmt::format("{}={} for host {} is not written: {}",
                                               all[i].variable, all[i].value, advice.host,
-                                              hazards.front()));
+                                              hazards.front().says));
     }
   }
 }
