@@ -176,7 +176,8 @@ bool concerns_nccl(std::string_view name) {
 }
 
 std::optional<std::string_view> unfilled_place(std::string_view value) {
-  if (value == "{{") return value;  // of "{{ path }}", up to the blank
+  // Of "{{ path }}" a shell's word ends at the blank.
+  if (value.ends_with("{{")) return value.substr(value.size() - 2);
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kPlaces{
       {{"{{", "}}"}, {"${", "}"}, {"<", ">"}}};
   for (const auto& [open, close] : kPlaces) {

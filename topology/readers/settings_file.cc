@@ -258,14 +258,19 @@ class Reader {
 
 bool is_settings_file(std::string_view text) {
   std::size_t assignments = 0, others = 0;
-  bool has_nccl = false, has_script = false;
+  bool has_nccl = false, has_script = false, goes_on = false;
   for (Lines lines(text); lines.next();) {
     std::string_view line = trimmed(lines.text());
     has_script = has_script || (lines.number() == 1 && line.starts_with("#!"));
     if (line.empty() || line.front() == '#') continue;
     line = behind_export(line).value_or(line);
     const bool is_of_nccl = sets_nccl(line) || passes_nccl(line);
-    ++(is_of_nccl || assigned_name(line) ? assignments : others);
+    if (is_of_nccl || assigned_name(line)) {
+      ++assignments;
+    } else if (!goes_on) {
+      ++others;  // a command counts once, over however many lines it goes
+    }
+    goes_on = line.ends_with('\\');
     has_nccl = has_nccl || is_of_nccl;
   }
   return has_nccl && (has_script || assignments >= others);
