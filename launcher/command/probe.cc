@@ -89,7 +89,9 @@ void print_text(const View& view, const std::vector<topology::DeviceId>& placeme
     std::string names;
     for (const topology::DeviceId gpu : placement)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(gpu));
-    fmt::print("\nthe {} GPUs that talk to each other best: {}\n", placement.size(), names);
+    const std::string caveat = topology::placement_caveat(view.cluster.hosts.front());
+    fmt::print("\nthe {} GPUs that talk to each other best: {}{}{}\n", placement.size(), names,
+               caveat.empty() ? "" : "; ", caveat);
   }
   if (view.cluster.fabric) fmt::print("{}", topology::draw_fabric(*view.cluster.fabric));
   if (!view.cluster.findings.empty())
@@ -100,7 +102,10 @@ void print_json(const View& view, const std::vector<topology::DeviceId>& placeme
   std::vector<topology::PathTable> paths;
   for (const topology::Machine& machine : view.cluster.hosts)
     paths.push_back(topology::paths_of(machine));
-  fmt::print("{}", topology::to_json(view.cluster, {.paths = paths, .placement = placement}));
+  topology::JsonExtras extras{.paths = paths, .placement = placement, .placement_caveat = ""};
+  if (!placement.empty())
+    extras.placement_caveat = topology::placement_caveat(view.cluster.hosts.front());
+  fmt::print("{}", topology::to_json(view.cluster, extras));
 }
 
 }  // namespace

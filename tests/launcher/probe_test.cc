@@ -113,6 +113,27 @@ TEST_F(Files, WhatCannotBeReadIsNamedWithItsReason) {
   EXPECT_EQ(run({"probe", "--from", file("m.txt", kMatrix), "--gpus", "3"}).code, 2);
 }
 
+TEST_F(Files, ATopologyFileOfSettingsAloneIsRefused) {
+  const Ran ran =
+      run({"probe", "--format", "nccl-xml", "--from", file("job.env", "NCCL_DEBUG=INFO\n")});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("there is nothing to write"));
+}
+
+TEST_F(Files, AChoiceByPcieAloneSaysSo) {
+  const std::string matrix = file("mp.txt",
+                                  "$ nvidia-smi topo -mp\n"
+                                  "\tGPU0\tGPU1\tCPU Affinity\n"
+                                  "GPU0\tX\tNODE\t0-3\n"
+                                  "GPU1\tNODE\tX\t0-3\n");
+  EXPECT_THAT(run({"probe", "--gpus", "2", "--from", matrix}).out,
+              HasSubstr("GPU0, GPU1; by PCIe alone, since this recording does not show NVLink"));
+  const Ran ran = run({"probe", "--format", "json", "--gpus", "2", "--from", matrix});
+  EXPECT_THAT(json::parse(ran.out)["placement_caveat"].get<std::string>(),
+              HasSubstr("does not show NVLink"));
+}
+
 TEST(Probe, FlagsThatDoNotGoTogetherAreWrongUsage) {
   const Ran both = run({"probe", "--hosts", "a", "--from", "b"});
   EXPECT_EQ(both.code, 2);

@@ -310,6 +310,31 @@ TEST(Probe, SettingsAreInNcclsPrecedenceAndGrammar) {
                           Setting{"NCCL_IB_TIMEOUT", "20", "/etc/nccl.conf"}));
 }
 
+TEST(Probe, LinesThatNcclDoesNotTakeAreNamedWithTheirPlace) {
+  test::BuiltTree tree;
+  tree.file("/home/anna/.nccl.conf", "NCCL_DEBUG=WARN\nexport NCCL_ALGO=Ring\n");
+  tree.file("/cluster/nccl.conf", "# ours\n NCCL_PROTO=Simple\n");
+  tree.file("/etc/nccl.conf", "NCCL_SOCKET_IFNAME=\"eth0\"\nNCCL_NET_PLUGIN={{path}}\n");
+  const auto places = [](const Machine& machine) {
+    std::vector<std::string> found;
+    for (const Finding& finding : machine.findings) {
+      if (finding.where.find(".conf:") != std::string::npos)
+        found.push_back(finding.code + " " + finding.where);
+    }
+    return found;
+  };
+  const Machine own = probe_of(tree, {});
+  EXPECT_THAT(places(own), ElementsAre("conf-line-ignored /home/anna/.nccl.conf:2",
+                                       "conf-value-literal /etc/nccl.conf:1",
+                                       "value-unfilled /etc/nccl.conf:2"));
+  EXPECT_THAT(own.system.settings,
+              ElementsAre(Setting{"NCCL_DEBUG", "WARN", "/home/anna/.nccl.conf"},
+                          Setting{"NCCL_SOCKET_IFNAME", "\"eth0\"", "/etc/nccl.conf"},
+                          Setting{"NCCL_NET_PLUGIN", "{{path}}", "/etc/nccl.conf"}));
+  EXPECT_THAT(places(probe_of(tree, {{"NCCL_CONF_FILE", "/cluster/nccl.conf"}})),
+              Contains("conf-line-ignored /cluster/nccl.conf:2"));
+}
+
 TEST(Probe, ANamedConfFileHidesTheUsersOwn) {
   test::BuiltTree tree;
   tree.file("/home/anna/.nccl.conf", "NCCL_DEBUG=WARN\n");

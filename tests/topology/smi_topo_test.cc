@@ -87,6 +87,25 @@ TEST(SmiTopo, NicsAreNamedByTheLegendOrByTheirColumns) {
   EXPECT_EQ(read_topo(kTwo).nics[0].name, "") << "without a legend the name is unknown";
 }
 
+TEST(SmiTopo, APortInANameIsThePort) {
+  const Machine columns = read_smi_topo({"m",
+                                         "\tGPU0\tmlx4_1:2\tCPU Affinity\n"
+                                         "GPU0\tX\tPIX\t0-3\n"
+                                         "mlx4_1:2\tPIX\tX\n"})
+                              .machine;
+  const Machine legend = read_smi_topo({"m",
+                                        "\tGPU0\tNIC0\tCPU Affinity\n"
+                                        "GPU0\tX\tPIX\t0-3\n"
+                                        "NIC0\tPIX\tX\n\nNIC Legend:\n\n"
+                                        "  NIC0: mlx4_1:2\n"})
+                             .machine;
+  for (const Machine& machine : {columns, legend}) {
+    ASSERT_EQ(machine.nics.size(), 1U);
+    EXPECT_EQ(machine.nics[0].name, "mlx4_1");
+    EXPECT_EQ(machine.nics[0].port, 2);
+  }
+}
+
 TEST(SmiTopo, BlankAffinityIsUnknownAndNotNodeZero) {
   for (const char* text : {"\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
                            "GPU0\t X \tPIX\t\t\t\tN/A\nGPU1\tPIX\t X \t\t\t\tN/A\n",

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <string>
 
 #include "topology/advice/name_list.h"
 #include "topology/bond.h"
+#include "topology/letters.h"
 #include "topology/natural_order.h"
 #include "topology/rdma_name.h"
 
@@ -181,8 +183,7 @@ class Sieve {
 
 bool is_named(const Nic& nic) {
   if (!nic.name.starts_with("NIC")) return !nic.name.empty();
-  return !std::all_of(nic.name.begin() + 3, nic.name.end(),
-                      [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !std::all_of(nic.name.begin() + 3, nic.name.end(), is_digit);
 }
 
 std::string shown_name(const Machine& machine, int nic) {

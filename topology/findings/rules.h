@@ -69,7 +69,7 @@ namespace lockstep::topology::findings {
 [[nodiscard]] std::vector<Finding> iommu(const Machine& machine);
 
 // provider-file-unused, single-numa: a virtual machine that hides its topology, whose provider
-// ships a file that NCCL was not told of.
+// ships a file that NCCL was not told of; the latter also of a matrix that no real machine has.
 [[nodiscard]] std::vector<Finding> provider_files(const Machine& machine);
 
 // hidden-pci-topology: every GPU as far from every NIC as any other, in a machine that cannot be

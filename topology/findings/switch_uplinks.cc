@@ -8,6 +8,7 @@
 #include "topology/bandwidth.h"
 #include "topology/findings/evidence.h"
 #include "topology/findings/rules.h"
+#include "topology/pci_vendors.h"
 
 namespace lockstep::topology::findings {
 namespace {
@@ -67,9 +68,9 @@ std::optional<double> fastest_below(const Machine& machine, DeviceId port) {
 // and as fast as it likes, the board's own is that of the bridge.
 bool is_of_board(const Machine& machine, DeviceId port) {
   const auto vendor = pci_of(machine, port)->vendor;
-  if (vendor != 0x1022 && vendor != 0x1002) return false;
+  if (vendor != kAmdProcessors && vendor != kAmd) return false;
   return std::ranges::all_of(below(machine, port), [&machine](DeviceId id) {
-    return id.kind == DeviceKind::gpu && pci_of(machine, id)->vendor == 0x1002;
+    return id.kind == DeviceKind::gpu && pci_of(machine, id)->vendor == kAmd;
   });
 }
 

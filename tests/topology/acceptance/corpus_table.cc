@@ -61,7 +61,7 @@ const std::vector<RecordedCounts>& recorded_counts() {
       {"smi-topo/a100-pcie-4gpu-one-bridge-dead-oldfmt.txt", 4, 2, 2, {"dead-nvlink-bridge"}},
       {"smi-topo/a100-pcie-8gpu-interleaved-pairs.txt", 8, 0, 2},
       {"smi-topo/a40-8gpu-2nic.txt", 8, 2, 2},
-      {"smi-topo/azure-ndv2-v100-8gpu-mlx5-oldfmt.txt", 8, 1, 1},
+      {"smi-topo/azure-ndv2-v100-8gpu-mlx5-oldfmt.txt", 8, 1, 1, {"single-numa"}},
       {"smi-topo/container-2gpu-8nic-no-affinity.txt", 2, 8, 0},
       {"smi-topo/dgx-a100-10nic.txt", 8, 10, 4},
       {"smi-topo/gb200-4gpu-8nic-all-sys.txt", 4, 8, 2},

@@ -80,6 +80,31 @@ TEST(Rails, OfGraceAreNotInventedFromAMatrix) {
   EXPECT_THAT(advise_host(host).rails, IsEmpty());
 }
 
+TEST(NicThroughGpu, IsSaidOfAMatrixWhereOtherGpusAreNearTheAdapter) {
+  Host host = small_roce();
+  host.machine.links.clear();
+  host.machine.nics.resize(1);
+  host.machine.gpus.resize(3);
+  const auto paths_with = [](const char* label, PathKind kind) {
+    const auto gpu = [](int i) { return DeviceId{DeviceKind::gpu, i}; };
+    const DeviceId nic{DeviceKind::nic, 0};
+    return PathTable({{gpu(0), gpu(1), kind, label, {}},
+                      {gpu(0), gpu(2), PathKind::SYS, "SYS", {}},
+                      {gpu(1), gpu(2), PathKind::SYS, "SYS", {}},
+                      {gpu(0), nic, PathKind::PIX, "PIX", {}},
+                      {gpu(1), nic, PathKind::SYS, "SYS", {}},
+                      {gpu(2), nic, PathKind::SYS, "SYS", {}}});
+  };
+  host.paths = paths_with("NV2", PathKind::NVL);
+  const auto advice = advise_host(host);
+  ASSERT_TRUE(has_finding(advice, "nic-through-gpu"));
+  EXPECT_EQ(advice.findings.front().message,
+            "only GPU0 is near an adapter; NCCL leads others there by NVLink (PXN): GPU1 through "
+            "GPU0 (NV2); GPU2 has no NVLink to a GPU near an adapter and must go over the CPU");
+  host.paths = paths_with("NODE", PathKind::PHB);
+  EXPECT_FALSE(has_finding(advise_host(host), "nic-through-gpu"));
+}
+
 TEST(Nics, EachPortThatIsLeftOutHasItsReason) {
   const auto advice = advise_host(bonded_front_end());
   ASSERT_EQ(advice.left_out.size(), 4U);

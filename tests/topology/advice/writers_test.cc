@@ -110,14 +110,14 @@ TEST_P(Writer, RefusesWhatWouldDoHarm) {
   EXPECT_THAT(refusal(kept, write_env), HasSubstr("written"));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Writer,
-                         testing::Values(Refused{"NCCL_IB_RETRY_CNT", "8",
-                                                 "NCCL_IB_RETRY_CNT=8 for host a is not"},
-                                         Refused{"NCCL_NET_GDR_LEVEL", "2", "write PXB"},
-                                         Refused{"NCCL_P2P_LEVEL", "3", "write PHB"},
-                                         Refused{"NCCL_SOCKET_IFNAME", "^docker", "add ,lo"},
-                                         Refused{"NCCL_IB_GID_INDEX", "3", "unset it"},
-                                         Refused{"NCCL_ALGO", "Ring,Star", "'Star' is none of"}));
+INSTANTIATE_TEST_SUITE_P(
+    All, Writer,
+    testing::Values(Refused{"NCCL_IB_RETRY_CNT", "8", "NCCL_IB_RETRY_CNT=8 for host a is not"},
+                    Refused{"NCCL_NET_GDR_LEVEL", "2", "set NCCL_NET_GDR_LEVEL=PXB"},
+                    Refused{"NCCL_P2P_LEVEL", "3", "set NCCL_P2P_LEVEL=PHB"},
+                    Refused{"NCCL_SOCKET_IFNAME", "^docker", "set NCCL_SOCKET_IFNAME=^docker,lo"},
+                    Refused{"NCCL_IB_GID_INDEX", "3", "unset NCCL_IB_GID_INDEX"},
+                    Refused{"NCCL_ALGO", "Ring,Star", "'Star' is none of"}));
 
 TEST(WriteEnv, RefusesMoreConnectionsThanNcclAllows) {
   HostAdvice advice = of_one("NCCL_SOCKET_NTHREADS", "16");

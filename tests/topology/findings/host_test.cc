@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -283,6 +284,37 @@ TEST(ProviderFiles, AHiddenSocketIsNamed) {
   EXPECT_THAT(provider_files(machine), IsEmpty());
   for (Gpu& gpu : machine.gpus) gpu.numa = 0;
   EXPECT_THAT(summary(provider_files(machine)), ElementsAre("warning single-numa hgx"));
+}
+
+// Eight GPUs on one node, each with NVLinks to `peers` others, all else NODE.
+Machine matrix_of_one_node(int peers) {
+  Machine machine;
+  machine.name = "vm";
+  machine.gpus.resize(8);
+  for (Gpu& gpu : machine.gpus) gpu.numa = 0;
+  for (int a = 0; a < 8; ++a) {
+    for (int b = a + 1; b < 8; ++b) {
+      const int apart = std::min(b - a, 8 - (b - a));  // round a ring
+      machine.stated.push_back(
+          {{DeviceKind::gpu, a}, {DeviceKind::gpu, b}, 2 * apart <= peers ? "NV2" : "NODE"});
+    }
+  }
+  return machine;
+}
+
+TEST(ProviderFiles, AMeshOnOneNodeIsAHiddenSocketWhoeverProvidesIt) {
+  EXPECT_THAT(summary(provider_files(matrix_of_one_node(4))),
+              ElementsAre("warning single-numa vm"));
+  EXPECT_THAT(provider_files(matrix_of_one_node(0)), IsEmpty()) << "eight slots of one socket";
+  Machine switched = matrix_of_one_node(4);
+  switched.stated.back().label = "PXB";
+  EXPECT_THAT(provider_files(switched), IsEmpty()) << "what is there is shown";
+  Machine two = matrix_of_one_node(4);
+  two.gpus[7].numa = 1;
+  EXPECT_THAT(provider_files(two), IsEmpty());
+  Machine told = matrix_of_one_node(4);
+  told.system.settings = {{"NCCL_TOPO_FILE", "/opt/topo.xml", "environment"}};
+  EXPECT_THAT(provider_files(told), IsEmpty());
 }
 
 }  // namespace
