@@ -38,9 +38,6 @@ class Lines {
   int number_ = 0;
 };
 
-// What a search for a part of a text answers where there is none.
-inline constexpr std::size_t kNowhere = std::string_view::npos;
-
 // The parts of a line between blanks and tabs; none of them is empty.
 [[nodiscard]] std::vector<std::string_view> words(std::string_view line);
 

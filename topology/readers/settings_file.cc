@@ -80,7 +80,7 @@ bool has_export(std::string_view text) {
 }
 
 // The comments in front of the first other line.
-std::string heading_of(std::string_view text) {
+std::string heading_comment(std::string_view text) {
   std::string heading;
   for (Lines lines(text); lines.next() && heading.size() < kMostHeading;) {
     const std::string_view line = trimmed(lines.text());
@@ -97,7 +97,7 @@ std::string_view base_name(std::string_view path) {
 Provider provider_of_file(const Recording& recording, std::span<const Setting> settings) {
   if (const Provider own = provider_of_settings(settings); own != Provider::none) return own;
   const Provider by_name = provider_named(base_name(recording.name));
-  return by_name != Provider::none ? by_name : provider_named(heading_of(recording.text));
+  return by_name != Provider::none ? by_name : provider_named(heading_comment(recording.text));
 }
 
 class Reader {
