@@ -146,7 +146,8 @@ class Placer {
     };
     if (by(HostRoom::By::kGpus)) return "one a visible GPU";
     if (by(HostRoom::By::kSlots)) return fmt::format("the slots of {}", allocation_.source);
-    return "one a host";
+    const bool looked = request_.gpus != GpuUse::kNone && !request_.host_gpus.empty();
+    return looked ? "no GPU is visible" : "one a host";
   }
 
   void number_ranks(const Counts& counts, Placement& placement) const {
