@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "launcher/agent/guard.h"
+
 namespace lockstep::launcher {
 
 struct AgentChannel {
@@ -16,6 +18,6 @@ struct AgentChannel {
 
 // Runs until the job is gone from this host; also when the coordinator is, by end of file.
 // REQUIRES: the process has one thread, and descriptors 0 to 2 are neither end of the channel.
-void run_agent(const AgentChannel& channel, const std::string& version);
+void run_agent(const AgentChannel& channel, const std::string& version, GuardLink guard);
 
 }  // namespace lockstep::launcher

@@ -6,8 +6,6 @@
 #include <csignal>
 #include <utility>
 
-#include "launcher/process/signals.h"
-
 namespace lockstep::launcher {
 namespace {
 
@@ -15,15 +13,6 @@ constexpr std::size_t kKeptErrors = std::size_t{8} << 10;
 
 bool failed(const Ended& ended) {
   return ended.code != 0 || ended.signal != 0;
-}
-
-std::string describe(const Ended& ended) {
-  if (ended.signal == 0) return fmt::format("exited with code {}", ended.code);
-  const std::string name = signal_name(ended.signal);
-  if (ended.signal == SIGKILL) {
-    return fmt::format("was killed by {} (the kernel when memory ran out, or somebody)", name);
-  }
-  return fmt::format("was ended by {}", name);
 }
 
 }  // namespace
@@ -122,7 +111,8 @@ void CoordinatorMachine::record_end(const Ended& ended, Actions& actions, Time n
   // After we began to stop, a worker that our own signal ended has not failed.
   if (stopping_ && (ended.signal == SIGTERM || ended.signal == SIGKILL)) return;
   const int code = ended.signal != 0 ? 128 + ended.signal : ended.code;
-  Culprit culprit{ended.rank, hosts_[worker.host].name, worker.pid, describe(ended), {}, {}, {}};
+  Culprit culprit{ended.rank, hosts_[worker.host].name, worker.pid, how_it_ended(ended), {}, {},
+                  {}};
   fail({ended.time_ns, std::move(culprit), code, ExitSource::kWorker}, actions, now);
 }
 

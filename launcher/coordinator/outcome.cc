@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/agent/worker_environment.h"
+#include "launcher/process/signals.h"
 
 namespace lockstep::launcher {
 namespace {
@@ -61,6 +62,22 @@ std::string join_ranks(const std::vector<std::uint32_t>& ranks) {
     i = last + 1;
   }
   return text;
+}
+
+std::string how_it_ended(const Ended& ended) {
+  if (ended.signal == 0) return fmt::format("exited with code {}", ended.code);
+  const std::string name = signal_name(ended.signal);
+  switch (ended.killer.cause) {
+    case Cause::kOutOfMemory:
+      return fmt::format("was killed by {}, by the kernel because memory ran out ({})", name,
+                         ended.killer.evidence);
+    case Cause::kUnknownSender:
+      return fmt::format("was killed by {}, by the kernel (out of memory?) or by someone else",
+                         name);
+    case Cause::kNone:
+      break;
+  }
+  return fmt::format("was ended by {}", name);
 }
 
 std::string failure_report(const Outcome& outcome, const std::string& run_folder) {

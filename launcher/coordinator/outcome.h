@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "launcher/protocol/message.h"
+
 namespace lockstep::launcher {
 
 // Exit codes of the launcher, from CONTRACTS.md.
@@ -33,6 +35,10 @@ struct Outcome {
   ExitSource source = ExitSource::kWorker;
   std::optional<Culprit> culprit;
 };
+
+// Completes "rank R ...": "exited with code 7".
+// REQUIRES: it did not end well.
+[[nodiscard]] std::string how_it_ended(const Ended& ended);
 
 // The failure in words, ready to print: the culprit, the message in its error file (where it
 // wrote one), the last lines of its standard error, its log, and the others in one line.

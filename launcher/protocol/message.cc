@@ -95,7 +95,7 @@ void fields(Codec& codec, M& m) {
   } else if constexpr (Is<M, Output>) {
     all(m.rank, m.stream, m.bytes);
   } else if constexpr (Is<M, Ended>) {
-    all(m.rank, m.time_ns, m.code, m.signal);
+    all(m.rank, m.time_ns, m.code, m.signal, m.killer.cause, m.killer.evidence);
   } else if constexpr (Is<M, Note>) {
     all(m.text);
   } else if constexpr (Is<M, Start>) {
@@ -142,6 +142,10 @@ Message decode(std::string_view body) {
   if (const auto* output = std::get_if<Output>(&message);
       output != nullptr && output->stream != Stream::kOut && output->stream != Stream::kErr) {
     throw ProtocolError("output of a stream that is neither standard output nor standard error");
+  }
+  if (const auto* ended = std::get_if<Ended>(&message);
+      ended != nullptr && ended->killer.cause > Cause::kUnknownSender) {
+    throw ProtocolError("the end of a worker with a cause that is none of those known");
   }
   return message;
 }
