@@ -87,7 +87,7 @@ TEST(Guard, HoldsNothingOfTheAgents) {
 }
 
 TEST(Guard, AnAgentThatBeatsIsLeftAloneAndOneThatStopsIsEnded) {
-  constexpr std::chrono::milliseconds kShort{200};
+  static constexpr std::chrono::milliseconds kShort{200};
   const int beating = status_of(guarded(
       [](GuardLink& link) {
         const auto end = steady_now() + 3 * GuardMachine::Time(kShort);

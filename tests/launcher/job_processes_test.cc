@@ -10,6 +10,7 @@
 #include <csignal>
 #include <fstream>
 #include <functional>
+#include <utility>
 
 #include "launcher/process/spawn.h"
 #include "launcher/process/system_call.h"
@@ -191,28 +192,28 @@ TEST(ProcessTable, AReusedPidIsLeftAlone) {
 class Grouped : public testing::Test {
  protected:
   void SetUp() override {
-    if (const auto parent = own_cgroup()) group_ = JobCgroup::make(*parent, random_job_id());
+    become_subreaper();  // so that all that they start is waited for
+    const auto parent = own_cgroup();
+    auto made = parent ? JobCgroup::make(*parent, random_job_id()) : std::nullopt;
+    if (made) group_.emplace(std::move(*made));
     if (!group_) GTEST_SKIP() << "no control group of version 2 may be made here";
   }
   // Starts `part` in the group.
   void start(const std::function<void()>& part) const {
-    const pid_t child = checked(::fork(), "fork");
-    if (child != 0) {
-      children_.push_back(child);
-      return;
-    }
+    if (checked(::fork(), "fork") != 0) return;
     if (group_->enter()) part();
     ::_exit(0);
   }
   void TearDown() override {
-    for (const pid_t child : children_) ::waitpid(child, nullptr, 0);
+    if (group_) group_->kill();
+    while (::waitpid(-1, nullptr, 0) > 0) {
+    }
   }
   std::optional<JobCgroup> group_;
-  mutable std::vector<pid_t> children_;
 };
 
 TEST_F(Grouped, WhatHopsFromProcessToProcessEnds) {
-  const UniqueFd budget = budget_of(60'000);
+  const UniqueFd budget = budget_of(5'000);
   start([&budget] { hop(budget.get()); });
   ASSERT_TRUE(eventually([this] { return !group_->processes().empty(); }));
   EXPECT_TRUE(eventually([this] {
@@ -245,7 +246,6 @@ TEST_F(Grouped, GroupsThatTheJobMadeBelowGoWithIt) {
   }));
   group_->kill();
   TearDown();
-  children_.clear();
   group_.reset();
   EXPECT_FALSE(fs::exists(folder));
 }

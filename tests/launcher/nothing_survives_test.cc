@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
                          SIGKILL,
                          false},
                     Blow{"AgentStoppedWithoutACgroup", {Victim::kAgent}, SIGSTOP, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& blow) { return blow.param.name; });
 
 TEST(Guard, TheAgentIsKilledWithItsGroupAndSessionAndTheGuardLives) {
   Launched job({.args = launch({"-n", "1"}, worker("stubborn"))});
