@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #include <fstream>
 #include <sstream>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "launcher/process/process_table.h"
@@ -18,6 +21,8 @@ namespace lockstep::launcher {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kNamePrefix = "lockstep-";
 
 bool write_to(const fs::path& file, std::string_view text) {
   const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
@@ -46,6 +51,21 @@ std::vector<fs::path> with_groups_below(const fs::path& folder) {
   return folders;
 }
 
+bool is_old(const fs::path& folder) {
+  constexpr time_t kMinute = 60;
+  struct stat status {};
+  return ::stat(folder.c_str(), &status) == 0 && ::time(nullptr) - status.st_ctime > kMinute;
+}
+
+void remove_abandoned(const fs::path& parent) {
+  std::error_code ignored;
+  for (const auto& item : fs::directory_iterator(parent, ignored)) {
+    const std::string name = item.path().filename();
+    // A young one may be empty because its agent is about to enter; one with processes stays.
+    if (name.starts_with(kNamePrefix) && is_old(item.path())) ::rmdir(item.path().c_str());
+  }
+}
+
 }  // namespace
 
 std::optional<fs::path> own_cgroup() {
@@ -71,7 +91,8 @@ std::optional<fs::path> own_cgroup() {
 
 std::optional<JobCgroup> JobCgroup::make(const fs::path& parent, const std::string& job_id) {
   constexpr mode_t kOwnerWrites = 0755;
-  const fs::path folder = parent / ("lockstep-" + job_id);
+  remove_abandoned(parent);
+  const fs::path folder = parent / (std::string(kNamePrefix) + job_id);
   if (::mkdir(folder.c_str(), kOwnerWrites) != 0) return std::nullopt;
   return JobCgroup(folder);
 }

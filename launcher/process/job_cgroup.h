@@ -21,7 +21,8 @@ namespace lockstep::launcher {
 
 class JobCgroup {
  public:
-  // nullopt where this user may make none: the usual case in an ssh session under systemd.
+  // nullopt where this user may make none: the usual case in an ssh session under systemd. Removes
+  // empty ones beside it, over a minute old: whose guard was killed cannot remove its own.
   [[nodiscard]] static std::optional<JobCgroup> make(const std::filesystem::path& parent,
                                                      const std::string& job_id);
   JobCgroup(JobCgroup&& other) noexcept;

@@ -8,8 +8,12 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <functional>
+#include <string>
 
+#include "launcher/process/job_cgroup.h"
+#include "launcher/process/job_processes.h"
 #include "launcher/process/signals.h"
 #include "launcher/process/system_call.h"
 
@@ -50,6 +54,27 @@ TEST(Guard, EndsAsItsAgentEnded) {
   const int killed = status_of(guarded([](GuardLink&) { ::kill(::getpid(), SIGKILL); }));
   EXPECT_TRUE(WIFSIGNALED(killed));
   EXPECT_EQ(WTERMSIG(killed), SIGKILL);
+}
+
+TEST(Guard, RemovesTheJobsControlGroup) {
+  const auto parent = own_cgroup();
+  if (!parent || !JobCgroup::make(*parent, random_job_id())) {
+    GTEST_SKIP() << "no control group of version 2 may be made here";
+  }
+  Pipe id = make_pipe(), go = make_pipe();
+  const pid_t guard = guarded([&id, &go](GuardLink& link) {
+    checked(::write(id.write.get(), link.job_id().data(), link.job_id().size()), "write");
+    char byte = 0;
+    checked(::read(go.read.get(), &byte, 1), "read");
+    link.released();
+  });
+  std::string job_id(32, '?');
+  ASSERT_EQ(::read(id.read.get(), job_id.data(), job_id.size()), 32);
+  const auto folder = *parent / ("lockstep-" + job_id);
+  EXPECT_TRUE(std::filesystem::exists(folder));
+  checked(::write(go.write.get(), "x", 1), "write");
+  EXPECT_EQ(status_of(guard), 0);
+  EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST(Guard, PassesATermOnToTheAgent) {
