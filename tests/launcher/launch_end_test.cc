@@ -51,7 +51,8 @@ TEST(LaunchEnd, ASignalIsNamedAndReturnedAs128More) {
   EXPECT_NE(segv.err().find("SIGSEGV"), std::string::npos) << segv.err();
   Launched kill({.args = launch({"-n", "2"}, worker("fail"), {"SIGKILL"})});
   EXPECT_EQ(kill.wait(), 137) << kill.err();
-  EXPECT_NE(kill.err().find("by the kernel (out of memory?) or by someone else"), std::string::npos) << kill.err();
+  EXPECT_NE(kill.err().find("by the kernel (out of memory?) or by someone else"), std::string::npos)
+      << kill.err();
 }
 
 TEST(LaunchEnd, TheCulpritIsShownAndNotTheChorus) {
