@@ -61,7 +61,7 @@ std::ostream& operator<<(std::ostream& stream, const Blow& blow) {
   return stream << blow.name;
 }
 
-class NothingSurvives : public testing::TestWithParam<Blow> {
+class NothingSurvives : public testing::Test {
  protected:
   static void wait_until_ready(const Launched& job) {
     ASSERT_TRUE(eventually([&job] {
@@ -89,7 +89,9 @@ class NothingSurvives : public testing::TestWithParam<Blow> {
   }
 };
 
-TEST_P(NothingSurvives, AndNoOtherJobIsTouched) {
+class AfterABlow : public NothingSurvives, public testing::WithParamInterface<Blow> {};
+
+TEST_P(AfterABlow, NothingIsLeftAndNoOtherJobIsTouched) {
   const Blow& blow = GetParam();
   if (!blow.with_cgroup && ::geteuid() != 0) GTEST_SKIP() << "hiding a mount takes root";
   const ShortSilence lockstep;
@@ -123,7 +125,7 @@ TEST_P(NothingSurvives, AndNoOtherJobIsTouched) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Launch, NothingSurvives,
+    NothingSurvives, AfterABlow,
     testing::Values(Blow{"LauncherKilled", {Victim::kLauncher}},
                     Blow{"AgentKilled", {Victim::kAgent}}, Blow{"GuardKilled", {Victim::kGuard}},
                     Blow{"AgentAndLauncherKilled", {Victim::kAgent, Victim::kLauncher}},
@@ -137,16 +139,22 @@ INSTANTIATE_TEST_SUITE_P(
                     Blow{"AgentStoppedWithoutACgroup", {Victim::kAgent}, SIGSTOP, false}),
     [](const auto& blow) { return blow.param.name; });
 
-TEST(Guard, TheAgentIsKilledWithItsGroupAndSessionAndTheGuardLives) {
-  Launched job({.args = launch({"-n", "1"}, worker("stubborn"))});
-  ASSERT_TRUE(eventually([&job] { return fs::exists(job.folder() / "ready0"); })) << job.err();
-  const pid_t agent = job.process_named("lockstep-agent");
-  const pid_t guard = job.process_named("lockstep-guard");
+TEST_F(NothingSurvives, NotEvenWhenTheAgentsWholeGroupIsKilledAndTheLauncher) {
+  Launched job({.args = launch({"-n", std::to_string(kWorkers)}, worker("stubborn"))});
+  wait_until_ready(job);
+  const std::vector<pid_t> unmarked = cleared(job);
+  const pid_t agent = one_of(job, Victim::kAgent), guard = one_of(job, Victim::kGuard);
   ASSERT_GT(agent, 0);
   ASSERT_GT(guard, 0);
   EXPECT_NE(::getsid(agent), ::getsid(guard));
-  EXPECT_NE(::getpgid(agent), ::getpgid(guard));
-  EXPECT_EQ(::getsid(job.process_named(python())), ::getsid(agent));
+  ASSERT_EQ(::kill(-::getpgid(agent), SIGKILL), 0);
+  job.signal(SIGKILL);
+  EXPECT_TRUE(eventually(
+      [&job, &unmarked] {
+        return job.processes().empty() && std::ranges::none_of(unmarked, lives);
+      },
+      seconds(5)))
+      << job.err();
 }
 
 TEST(Guard, AJobHasAControlGroupWhereItMayAndLeavesNothingInIt) {
