@@ -14,8 +14,10 @@
 #include <cstring>
 #include <list>
 #include <optional>
+#include <utility>
 
 #include "launcher/agent/agent_machine.h"
+#include "launcher/agent/oom.h"
 #include "launcher/agent/outbound.h"
 #include "launcher/agent/store_host.h"
 #include "launcher/agent/worker.h"
@@ -48,7 +50,7 @@ std::string host_name() {
 
 class Agent {
  public:
-  explicit Agent(const AgentOptions& options);
+  Agent(const AgentOptions& options, GuardLink guard);
   void run();
 
  private:
@@ -70,10 +72,12 @@ class Agent {
   [[nodiscard]] bool finished();
 
   AgentOptions channel_;
+  GuardLink guard_;
   Descendants descendants_;
   Signals signals_{SIGCHLD, SIGPIPE, SIGTERM, SIGINT, SIGHUP};
   Reactor reactor_;
   AgentMachine machine_;
+  OomWatch oom_;
   FrameParser parser_;
   Outbound outbound_;
   std::list<Worker> workers_;  // handlers keep references to its members
@@ -86,8 +90,8 @@ class Agent {
   bool log_failed_ = false;
 };
 
-Agent::Agent(const AgentOptions& options)
-    : channel_(options), machine_(options.silence, steady_now()) {
+Agent::Agent(const AgentOptions& options, GuardLink guard)
+    : channel_(options), guard_(std::move(guard)), machine_(options.silence, steady_now()) {
   set_nonblocking(channel_.from_coordinator);
   set_nonblocking(channel_.to_coordinator);
   reactor_.watch(channel_.from_coordinator, EPOLLIN, [this](std::uint32_t) { read_coordinator(); });
@@ -106,6 +110,10 @@ Agent::Agent(const AgentOptions& options)
       lose_coordinator();
     }
   });
+  reactor_.watch(guard_.guard(), EPOLLIN, [this](std::uint32_t) {
+    reactor_.forget(guard_.guard());
+    lose_coordinator();
+  });
   const char* ssh = std::getenv("SSH_CONNECTION");
   outbound_.send(
       Ready{options.version, host_name(), ::getpid(),
@@ -116,16 +124,15 @@ Agent::Agent(const AgentOptions& options)
 void Agent::run() {
   write_out();
   while (!finished()) {
-    std::optional<Time> timeout;
-    if (const auto deadline = machine_.deadline()) {
-      timeout = std::max(*deadline - steady_now(), Time::zero());
-    }
-    reactor_.wait(timeout);
+    const Time deadline = std::min(machine_.deadline().value_or(Time::max()), guard_.next_beat());
+    reactor_.wait(std::max(deadline - steady_now(), Time::zero()));
+    guard_.beat(steady_now());
     reap_orphans();
     perform(machine_.time_passed(steady_now()));
     adjust_reading();
     write_out();
   }
+  guard_.released();
 }
 
 void Agent::perform(const AgentMachine::Actions& actions) {
@@ -198,7 +205,8 @@ void Agent::start_workers(const HostJob& job) {
   const SecretFile secret(job.secret);
   for (std::uint32_t local_rank = 0; local_rank < job.local_world; ++local_rank) {
     try {
-      Worker& worker = workers_.emplace_back(start_worker(job, local_rank, secret));
+      Worker& worker =
+          workers_.emplace_back(start_worker(job, local_rank, secret, guard_.job_id()));
       reactor_.watch(worker.process.pidfd.get(), EPOLLIN,
                      [this, &worker](std::uint32_t) { reap(worker); });
       for (WorkerStream& stream : worker.streams) watch_stream(worker, stream);
@@ -284,8 +292,15 @@ void Agent::reap(Worker& worker) {
   worker.ended = true;
   reactor_.forget(worker.process.pidfd.get());
   worker.process.pidfd.reset();
-  const Ending ending =
-      info.si_code == CLD_EXITED ? Ending{info.si_status, 0} : Ending{0, info.si_status};
+  Ending ending;
+  if (info.si_code == CLD_EXITED) {
+    ending.code = info.si_status;
+  } else {
+    ending.signal = info.si_status;
+    if (ending.signal == SIGKILL && !machine_.has_killed()) {
+      ending.killer = oom_.explain(worker.process.pid);
+    }
+  }
   perform(machine_.worker_ended(worker.rank, ending, wall_now_ns(), steady_now()));
 }
 
@@ -348,9 +363,9 @@ bool Agent::finished() {
 
 }  // namespace
 
-void run_agent(const AgentOptions& options) {
+void run_agent(const AgentOptions& options, GuardLink guard) {
   become_subreaper();
-  Agent(options).run();
+  Agent(options, std::move(guard)).run();
 }
 
 }  // namespace lockstep::launcher

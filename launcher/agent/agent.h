@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "launcher/agent/guard.h"
+
 namespace lockstep::launcher {
 
 struct AgentOptions {
@@ -22,6 +24,6 @@ struct AgentOptions {
 
 // Runs until it is dismissed, or the coordinator is lost and nothing of the job is left here.
 // REQUIRES: descriptors 0 to 2 are neither end of the channel.
-void run_agent(const AgentOptions& options);
+void run_agent(const AgentOptions& options, GuardLink guard);
 
 }  // namespace lockstep::launcher

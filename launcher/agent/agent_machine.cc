@@ -81,7 +81,7 @@ AgentMachine::Actions AgentMachine::worker_not_started(std::uint32_t rank, const
 AgentMachine::Actions AgentMachine::worker_ended(std::uint32_t rank, Ending ending,
                                                  std::int64_t wall_ns, Time now) {
   --living_workers_;
-  Actions actions{Send{Ended{rank, wall_ns, ending.code, ending.signal}}};
+  Actions actions{Send{Ended{rank, wall_ns, ending.code, ending.signal, ending.killer}}};
   if (living_workers_ == 0) leave(actions, now);
   return actions;
 }

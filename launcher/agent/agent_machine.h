@@ -30,6 +30,7 @@ using Time = std::chrono::nanoseconds;
 struct Ending {
   int code = 0;
   int signal = 0;
+  Killer killer = {};
 };
 
 class AgentMachine {
@@ -92,6 +93,10 @@ class AgentMachine {
   // When time_passed() must be called next.
   [[nodiscard]] std::optional<Time> deadline() const;
   [[nodiscard]] bool gone() const { return phase_ == Phase::kGone; }
+  // SIGKILL was asked for: a worker that it ends was ended by us.
+  [[nodiscard]] bool has_killed() const {
+    return phase_ == Phase::kKilling || phase_ == Phase::kGone;
+  }
 
  private:
   enum class Phase { kWaiting, kRunning, kStopping, kLeaving, kKilling, kGone };

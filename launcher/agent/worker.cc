@@ -55,7 +55,8 @@ std::string program_here(const HostJob& job) {
 
 }  // namespace
 
-Worker start_worker(const HostJob& job, std::uint32_t local_rank, const SecretFile& secret) {
+Worker start_worker(const HostJob& job, std::uint32_t local_rank, const SecretFile& secret,
+                    const std::string& job_id) {
   Worker worker;
   worker.rank = job.first_rank + local_rank;
   const std::string log = log_file(job.run_folder, worker.rank);
@@ -70,7 +71,8 @@ Worker start_worker(const HostJob& job, std::uint32_t local_rank, const SecretFi
   ProcessPlan plan;
   plan.file = program_here(job);
   plan.args = job.args;
-  plan.environment = worker_environment(job, local_rank, {allowed_cpus(), own_secret.get()});
+  plan.environment =
+      worker_environment(job, local_rank, {allowed_cpus(), own_secret.get(), job_id});
   plan.directory = job.directory;
   plan.in = nothing.get();
   plan.out = out.write.get();

@@ -38,8 +38,9 @@ struct Worker {
   bool ended = false;
 };
 
-// Opens the log, starts the process. Throws SpawnError or std::system_error.
+// Opens the log, starts the process, marked as of the job `job_id`. Throws SpawnError or
+// std::system_error.
 [[nodiscard]] Worker start_worker(const HostJob& job, std::uint32_t local_rank,
-                                  const SecretFile& secret);
+                                  const SecretFile& secret, const std::string& job_id);
 
 }  // namespace lockstep::launcher

@@ -14,6 +14,7 @@ namespace lockstep::launcher {
 struct HostFacts {
   std::uint32_t allowed_cpus = 1;
   int secret_fd = -1;
+  std::string job_id = {};  // what marks the processes of this job on this host
 };
 
 // The launcher's environment without rank variables of other launchers, with ours. All else,

@@ -48,6 +48,7 @@ class AgentLink {
   ~AgentLink();
 
   void send(const Message& message);
+  [[nodiscard]] bool has_unsent() const { return !unsent_.empty(); }
   // Kills the process and calls no handler any more.
   void abandon();
 

@@ -1,12 +1,8 @@
 #include "launcher/coordinator/attempt.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <csignal>
 #include <utility>
-
-#include "launcher/process/signals.h"
 
 namespace lockstep::launcher {
 namespace {
@@ -15,15 +11,6 @@ constexpr std::size_t kKeptErrors = std::size_t{8} << 10;
 
 bool went_wrong(const Ended& ended) {
   return ended.code != 0 || ended.signal != 0;
-}
-
-std::string describe(const Ended& ended) {
-  if (ended.signal == 0) return fmt::format("exited with code {}", ended.code);
-  const std::string name = signal_name(ended.signal);
-  if (ended.signal == SIGKILL) {
-    return fmt::format("was killed by {} (the kernel when memory ran out, or somebody)", name);
-  }
-  return fmt::format("was ended by {}", name);
 }
 
 }  // namespace
@@ -70,7 +57,7 @@ std::optional<Attempt::Failure> Attempt::ended(const Ended& ended, const std::st
   if (stopping == Stopping::kYes && (ended.signal == SIGTERM || ended.signal == SIGKILL)) {
     return std::nullopt;
   }
-  Culprit culprit{ended.rank, host_name, worker.pid, describe(ended), {}, {}, {}};
+  Culprit culprit{ended.rank, host_name, worker.pid, how_it_ended(ended), {}, {}, {}};
   return Failure{.host = worker.host,
                  .wall_ns = ended.time_ns,
                  .at = now,

@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "launcher/coordinator/job_control.h"
 #include "launcher/coordinator/output_queue.h"
 #include "launcher/process/descendants.h"
 #include "launcher/process/reactor.h"
@@ -50,7 +51,7 @@ class Coordinator {
   void flush_output();
   void say(const std::string& lines);
   void take_signal(int number);
-  void pause();
+  void control(const JobControl::Actions& actions);
   void finish();
   void drop_link(std::size_t host);
   [[nodiscard]] bool remote(std::size_t host) const { return !launch_.agents[host].nonce.empty(); }
@@ -60,6 +61,7 @@ class Coordinator {
   const Signals& signals_;
   Descendants descendants_;
   CoordinatorMachine machine_;
+  JobControl job_control_;
   DialPlan dial_plan_;
   Screen screen_;
   OutputQueue output_;
@@ -102,9 +104,13 @@ Outcome Coordinator::run() {
     call_hosts();
     flush_output();
     dropped_.clear();
+    const bool told = std::ranges::none_of(
+        links_, [](const auto& link) { return link != nullptr && link->has_unsent(); });
+    control(told ? job_control_.told() : job_control_.time_passed(now()));
     if (over()) break;
     std::optional<Time> next = machine_.deadline();
-    for (const std::optional<Time>& other : {give_up_at_, farewell_until_, dial_plan_.next()}) {
+    for (const std::optional<Time>& other :
+         {give_up_at_, farewell_until_, dial_plan_.next(), job_control_.deadline()}) {
       if (other) next = std::min(next.value_or(Time::max()), *other);
     }
     if (next) next = std::max(*next - now(), Time::zero());
@@ -176,7 +182,6 @@ void Coordinator::agent_spoke(std::size_t host, Message message) {
 }
 
 void Coordinator::agent_ended(std::size_t host, const LinkEnd& end) {
-  const pid_t pid = links_[host]->pid();
   drop_link(host);
   if (!remote(host)) sweep();
   if (!end.nonsense.empty()) {
@@ -192,9 +197,9 @@ void Coordinator::agent_ended(std::size_t host, const LinkEnd& end) {
     if (failure.passes && dial_plan_.turned_away(host, now())) return;
     why = failure.why;
   } else if (end.signal == 0) {
-    why = fmt::format("lost its agent (pid {}), which ended with code {}", pid, end.code);
+    why = fmt::format("lost its agent, which ended with code {}", end.code);
   } else {
-    why = fmt::format("lost its agent (pid {}), which was ended by {}", pid, signal_name(end.signal));
+    why = fmt::format("lost its agent, which was ended by {}", signal_name(end.signal));
   }
   dial_plan_.failed(host);
   perform(machine_.agent_lost(host, end.signal != 0 ? 128 + end.signal : 1, why, now()));
@@ -236,7 +241,8 @@ void Coordinator::take_signal(int number) {
       perform(machine_.noticed(number, now()));
       return;
     case SIGTSTP:
-      pause();
+    case SIGCONT:
+      control(job_control_.signalled(number, now()));
       return;
     case SIGTERM:
       if (launch_.preemption_grace) {
@@ -255,11 +261,14 @@ void Coordinator::take_signal(int number) {
   if (finished_) give_up_at_ = now();
 }
 
-// As any program on a terminal does at Ctrl-Z, but with the workers on all hosts.
-void Coordinator::pause() {
-  perform(machine_.pausing());
-  ::raise(SIGSTOP);
-  perform(machine_.resumed(now()));
+void Coordinator::control(const JobControl::Actions& actions) {
+  for (const JobControl::Action& action : actions) {
+    if (const auto* workers = std::get_if<JobControl::SignalWorkers>(&action)) {
+      perform(workers->signal == SIGTSTP ? machine_.pausing() : machine_.resumed(now()));
+    } else {
+      ::raise(SIGSTOP);
+    }
+  }
 }
 
 // Blocks, for at most kLimit: there is nothing else left to do for what is swept. What carries

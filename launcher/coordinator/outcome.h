@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "launcher/protocol/message.h"
+
 namespace lockstep::launcher {
 
 // Exit codes of the launcher, from CONTRACTS.md.
@@ -45,6 +47,10 @@ struct Outcome {
   std::uint32_t restarts = 0;
   std::uint32_t world = 0;  // of the last attempt
 };
+
+// Completes "rank R ...": "exited with code 7".
+// REQUIRES: it did not end well.
+[[nodiscard]] std::string how_it_ended(const Ended& ended);
 
 // The failure in words, ready to print: the culprit, the message in its error file (where it
 // wrote one), the last lines of its standard error, its log, and the others in one line; or a table

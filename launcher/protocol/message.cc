@@ -111,7 +111,7 @@ void fields(Codec& codec, M& m) {
   } else if constexpr (Is<M, Output>) {
     all(m.rank, m.stream, m.bytes);
   } else if constexpr (Is<M, Ended>) {
-    all(m.rank, m.time_ns, m.code, m.signal);
+    all(m.rank, m.time_ns, m.code, m.signal, m.killer.cause, m.killer.evidence);
   } else if constexpr (Is<M, Note>) {
     all(m.text);
   } else if constexpr (Is<M, Gone> || Is<M, Drained>) {
@@ -179,6 +179,10 @@ Message decode(std::string_view body) {
   if (const auto* start = std::get_if<Start>(&message);
       start != nullptr && start->job.program > Program::kLockstep) {
     throw ProtocolError("a job that is neither a user's program nor lockstep's own");
+  }
+  if (const auto* ended = std::get_if<Ended>(&message);
+      ended != nullptr && ended->killer.cause > Cause::kUnknownSender) {
+    throw ProtocolError("the end of a worker with a cause that is none of those known");
   }
   return message;
 }

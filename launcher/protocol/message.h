@@ -107,11 +107,18 @@ struct Output {
   Stream stream = Stream::kOut;
   std::string bytes;  // whole lines, except as LeadOutput says
 };
+// Who sent a SIGKILL that was not ours.
+enum class Cause : std::uint8_t { kNone = 0, kOutOfMemory = 1, kUnknownSender = 2 };
+struct Killer {
+  Cause cause = Cause::kNone;
+  std::string evidence = {};  // what the kernel said, in words
+};
 struct Ended {
   std::uint32_t rank = 0;
   std::int64_t time_ns = 0;  // since the Unix epoch, by the agent's clock
   std::int32_t code = 0;     // where it exited
   std::int32_t signal = 0;   // where a signal ended it, else 0
+  Killer killer = {};
 };
 struct Note {
   std::string text;  // something the user should know that ends nothing

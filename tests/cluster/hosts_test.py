@@ -105,7 +105,8 @@ class HostsTest(unittest.TestCase):
     def test_processes_are_found_by_a_tag_in_their_environment(self):
         with self.h0.popen(["sh", "-c", "setsid sleep 1000 & wait"], env={"LOCKSTEP_RUN_ID": "a"}) as tagged, \
                 self.h0.popen(["sleep", "1000"], env={"LOCKSTEP_RUN_ID": "ab", "OTHER": "a"}) as other:
-            wait_until(lambda: "sleep 1000" in str(self.h0.processes("a")), "the tagged process's child has begun")
+            wait_until(lambda: any(process.command.startswith("sleep") for process in self.h0.processes("a")),
+                       "the tagged process's child has begun")
             wait_until(lambda: "sleep 1000" in str(self.h0.processes("ab")), "the other process has begun")
             found = self.hosts.processes("a")
             self.assertEqual(list(found), ["h0"])

@@ -81,9 +81,8 @@ class Job {
           answers.emplace_back(to->host, Surveyed{survey->generation, 77});
         } else if (const auto* reach = std::get_if<Reach>(&to->message)) {
           const auto all = reaches_all ? reach->addresses : std::vector<std::string>();
-          answers.emplace_back(to->host,
-                               Reached{reach->generation, all,
-                                       std::vector<std::string>(all.size(), "eno1")});
+          answers.emplace_back(to->host, Reached{reach->generation, all,
+                                                 std::vector<std::string>(all.size(), "eno1")});
         } else if (const auto* prepare = std::get_if<Prepare>(&to->message)) {
           generation_ = prepare->generation;
           answers.emplace_back(to->host, Prepared{prepare->generation, 4'000, 5'000, {}});
@@ -159,7 +158,8 @@ TEST(CoordinatorMachine, AnAddressThatNotAllReachIsNotTakenAndNoneIsAnErrorThatN
   ASSERT_TRUE(job.finished());
   EXPECT_EQ(job.outcome().code, kExitNotStarted);
   const std::string report = failure_report(job.outcome(), "/no/run");
-  EXPECT_THAT(report, HasSubstr("host h0 has no address that every other host reaches"));
+  EXPECT_THAT(report,
+              HasSubstr("host h0 (agent pid 100) has no address that every other host reaches"));
   EXPECT_THAT(report, HasSubstr("10.0.0.1"));
   EXPECT_THAT(report, HasSubstr("h1 reaches none of them"));
 }
@@ -244,7 +244,8 @@ TEST(CoordinatorMachine, ASilentHostIsNamedWithinTenSecondsAndTheOthersEnd) {
   job.say(0, Ended{0, 1, 0, SIGTERM});
   job.leave(0);
   ASSERT_TRUE(job.finished());
-  EXPECT_THAT(failure_report(job.outcome(), "/no/run"), HasSubstr("host h1 is silent"));
+  EXPECT_THAT(failure_report(job.outcome(), "/no/run"),
+              HasSubstr("host h1 (agent pid 100) is silent"));
 }
 
 TEST(CoordinatorMachine, WhatWasNotHeardWhileWeSleptIsNobodysFault) {
@@ -296,7 +297,7 @@ TEST(CoordinatorMachine, ALostAgentIsNamed) {
   ASSERT_TRUE(job.finished());
   EXPECT_EQ(job.outcome().source, ExitSource::kLauncher);
   EXPECT_EQ(failure_report(job.outcome(), "/no/run"),
-            "error: host h0 lost its agent, which was ended by SIGKILL\n");
+            "error: host h0 (agent pid 100) lost its agent, which was ended by SIGKILL\n");
 }
 
 TEST(CoordinatorMachine, APreemptedJobHasItsGraceAndAsksToBeRequeuedUnlessItIsDone) {

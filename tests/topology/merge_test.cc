@@ -106,8 +106,9 @@ TEST(Merge, KnowsDevicesByTheirAddressWhateverTheirOrder) {
   ASSERT_THAT(merged.peers, SizeIs(1));
   EXPECT_EQ(merged.peers[0].from, gpu_id(1));
   EXPECT_EQ(merged.peers[0].to, gpu_id(0));
-  ASSERT_THAT(merged.findings, SizeIs(1));
+  ASSERT_THAT(merged.findings, SizeIs(2));
   EXPECT_EQ(merged.findings[0].where, "GPU1");
+  EXPECT_EQ(merged.findings[1].code, "adapters-missing");
 }
 
 TEST(Merge, KeepsFindingsOfSeveralDevicesOnThem) {
