@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "launcher/agent/agent_machine.h"
+#include "launcher/agent/host_tuning.h"
 #include "launcher/agent/oom.h"
 #include "launcher/agent/outbound.h"
 #include "launcher/agent/store_host.h"
@@ -59,6 +60,7 @@ class Agent {
   void try_addresses(const Reach& reach);
   void open_store(const Prepare& prepare);
   void start_workers(const HostJob& job);
+  [[nodiscard]] HostJob tuned(HostJob job);
   void watch_stream(Worker& worker, WorkerStream& stream);
   void read_coordinator();
   void lose_coordinator();
@@ -84,6 +86,7 @@ class Agent {
   std::optional<MeetingPoint> meeting_point_;
   std::optional<ReachTest> reach_test_;
   std::optional<StoreHost> store_;
+  std::optional<HostProbe> probe_;
   bool exit_ = false;
   bool lost_ = false;
   bool reading_ = true;
@@ -114,6 +117,7 @@ Agent::Agent(const AgentOptions& options, GuardLink guard)
     reactor_.forget(guard_.guard());
     lose_coordinator();
   });
+  if (options.tune == AgentOptions::Tune::kYes) probe_.emplace();
   const char* ssh = std::getenv("SSH_CONNECTION");
   outbound_.send(
       Ready{options.version, host_name(), ::getpid(),
@@ -146,7 +150,7 @@ void Agent::perform(const AgentMachine::Actions& actions) {
     } else if (std::holds_alternative<AgentMachine::CloseStore>(action)) {
       store_.reset();
     } else if (const auto* start = std::get_if<AgentMachine::StartWorkers>(&action)) {
-      start_workers(start->job);
+      start_workers(tuned(start->job));
     } else if (const auto* groups = std::get_if<AgentMachine::SignalGroups>(&action)) {
       for (const Worker& worker : workers_) {
         if (!worker.ended) ::kill(-worker.process.pid, groups->signal);
@@ -197,6 +201,22 @@ void Agent::open_store(const Prepare& prepare) {
     answer.why = error.what();
   }
   outbound_.send(answer);
+}
+
+// The advice joins the workers' environment. A host that cannot be read is no reason not to start.
+HostJob Agent::tuned(HostJob job) {
+  if (!probe_) return job;
+  try {
+    const Tuning tuning = probe_->tune(job);
+    job.environment.insert(job.environment.end(), tuning.environment.begin(),
+                           tuning.environment.end());
+    outbound_.send(Tuned{tuning.probe.count(),
+                         static_cast<std::uint32_t>(tuning.environment.size()),
+                         tuning.explanation});
+  } catch (const std::exception& error) {
+    outbound_.send(Note{fmt::format("NCCL is left to itself: {}", error.what())});
+  }
+  return job;
 }
 
 void Agent::start_workers(const HostJob& job) {

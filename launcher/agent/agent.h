@@ -20,6 +20,8 @@ struct AgentOptions {
   // A coordinator that says nothing for so long is lost; nothing: only the end of the channel
   // tells.
   std::optional<std::chrono::milliseconds> silence;
+  // Whether to look at this host and tell NCCL what it needs.
+  enum class Tune { kNo, kYes } tune = Tune::kNo;
 };
 
 // Runs until it is dismissed, or the coordinator is lost and nothing of the job is left here.

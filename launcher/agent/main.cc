@@ -25,12 +25,19 @@ struct Flags {
   std::optional<std::chrono::milliseconds> silence;
   // `--guard-silence MS`, for tests: how long an agent may be silent until its guard ends it.
   std::optional<std::chrono::milliseconds> guard_silence;
+  using Tune = lockstep::launcher::AgentOptions::Tune;
+  Tune tune = Tune::kNo;  // `--tune`
 };
 
 // Nothing where there are others.
 std::optional<Flags> flags_of(int argc, char** argv) {
   Flags flags;
   for (int i = 1; i < argc; i += 2) {
+    if (std::string_view(argv[i]) == "--tune") {
+      flags.tune = Flags::Tune::kYes;
+      --i;
+      continue;
+    }
     const std::string_view name(argv[i]), text(i + 1 < argc ? argv[i + 1] : "");
     std::int64_t milliseconds = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
@@ -68,7 +75,7 @@ int main(int argc, char** argv) {
     const lockstep::launcher::AgentOptions options{
         checked(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), "fcntl(F_DUPFD_CLOEXEC)"),
         checked(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "fcntl(F_DUPFD_CLOEXEC)"),
-        LOCKSTEP_VERSION, flags->silence};
+        LOCKSTEP_VERSION, flags->silence, flags->tune};
     const lockstep::launcher::UniqueFd nothing(
         checked(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
     checked(::dup2(nothing.get(), STDIN_FILENO), "dup2");

@@ -13,8 +13,6 @@
 #include "launcher/hosts/host_file.h"
 #include "launcher/hosts/ssh_destination.h"
 #include "launcher/remote/everywhere.h"
-#include "topology/advice/gid_facts.h"
-#include "topology/advice/nccl_library.h"
 #include "topology/cluster_merge.h"
 #include "topology/fabric_join.h"
 #include "topology/findings/judge.h"
@@ -243,15 +241,6 @@ void add_new(std::vector<topology::Finding>& findings, std::vector<topology::Fin
     if (std::ranges::find(findings, finding) == findings.end())
       findings.push_back(std::move(finding));
   }
-}
-
-topology::HostAdvice advice_for(const topology::Machine& machine, topology::AdviceOptions options,
-                                bool here) {
-  options.gids = topology::gid_facts(machine);
-  if (here && options.nccl.empty() && !machine.system.nccl_library.empty()) {
-    options.known_variables = topology::variables_of_library(machine.system.nccl_library);
-  }
-  return topology::advise(machine, topology::paths_of(machine), options);
 }
 
 }  // namespace lockstep::launcher

@@ -34,10 +34,6 @@ struct View {
 // be read. Hosts that were not reached are findings of the cluster.
 [[nodiscard]] View look(const ViewOptions& options);
 
-// The advice for a host, with what its GID tables say and, where it is this one, its libnccl.
-[[nodiscard]] topology::HostAdvice advice_for(const topology::Machine& machine,
-                                              topology::AdviceOptions options, bool here);
-
 // Adds those that are not there yet.
 void add_new(std::vector<topology::Finding>& findings, std::vector<topology::Finding> more);
 

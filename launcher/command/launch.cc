@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 
 #include "collectives/rendezvous/secret.h"
 #include "engine/version.h"
@@ -16,7 +15,6 @@
 #include "launcher/command/launch_hosts.h"
 #include "launcher/command/launch_options.h"
 #include "launcher/command/launch_task.h"
-#include "launcher/command/launch_tuning.h"
 #include "launcher/coordinator/coordinator.h"
 #include "runtime/metrics/run_folder.h"
 #include "runtime/metrics/summary_file.h"
@@ -55,20 +53,6 @@ void note_end(runtime::metrics::Summary& summary, const Outcome& outcome) {
     summary.exit->host = outcome.culprit->host;
   }
   summary.ended = seconds_now();
-}
-
-// The advice joins the workers' environment. A host that cannot be read is no reason not to start.
-void tune(HostProbe& probe, const LaunchOptions& options, const std::filesystem::path& folder,
-          std::vector<std::string>& environment) {
-  try {
-    const Tuning tuning = probe.finish(folder);
-    environment.insert(environment.end(), tuning.environment.begin(), tuning.environment.end());
-    fmt::print(stderr, "lockstep: probe {} ms, {} NCCL setting{}\n", tuning.probe.count(),
-               tuning.environment.size(), tuning.environment.size() == 1 ? "" : "s");
-    if (options.verbose) fmt::print(stderr, "{}", tuning.explanation);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "warning: NCCL is left to itself: {}\n", error.what());
-  }
 }
 
 std::chrono::milliseconds milliseconds_of(double seconds) {
@@ -128,8 +112,6 @@ int run_launch(const std::vector<std::string>& args) {
   const Signals signals{SIGINT,  SIGTERM, SIGHUP,  SIGCHLD, SIGPIPE,
                         SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
   try {
-    std::optional<HostProbe> probe;
-    if (!options.no_tune && launch.plan.hosts.size() == 1) probe.emplace();
     const auto folder = runtime::metrics::RunFolder::create(options.runs, task.name);
     std::filesystem::create_directory(folder.path() / "log");
     runtime::metrics::Summary summary;
@@ -139,7 +121,6 @@ int run_launch(const std::vector<std::string>& args) {
     launch.plan.job.run_id = folder.id();
     launch.plan.job.run_folder = folder.path();
     launch.plan.job.secret = new_secret();
-    if (probe) tune(*probe, options, folder.path(), launch.plan.job.environment);
     fmt::print(stderr, "lockstep: {} worker{}, run folder {}\n", workers, workers == 1 ? "" : "s",
                (std::filesystem::path(options.runs) / task.name / folder.id()).string());
 

@@ -93,7 +93,8 @@ std::string found(const std::string& program) {
 
 AgentCommand remote_agent(const AllocatedHost& host, Allocation::Start start,
                           const LaunchOptions& options, const std::filesystem::path& agent) {
-  const RemoteProgram program{agent, "lockstep-agent", {"--silence", "10000"}};
+  RemoteProgram program{agent, "lockstep-agent", {"--silence", "10000"}};
+  if (!options.no_tune) program.args.emplace_back("--tune");
   AgentCommand command;
   command.nonce = make_nonce();
   if (start == Allocation::Start::kSrun) {
@@ -175,6 +176,7 @@ void add_hosts(const LaunchHosts& hosts, const LaunchOptions& options,
     if (alone || is_here(host)) {
       command.file = agent;
       command.args = {"lockstep-agent"};
+      if (!options.no_tune) command.args.emplace_back("--tune");
     } else {
       command = remote_agent(host, hosts.allocation.start, options, agent);
     }

@@ -12,6 +12,7 @@
 #include "launcher/command/command.h"
 #include "launcher/command/host_view.h"
 #include "topology/advice/advice.h"
+#include "topology/advice/host_advice.h"
 #include "topology/advice/hosts.h"
 #include "topology/advice/nccl_version.h"
 #include "topology/advice/rail_facts.h"
@@ -134,7 +135,9 @@ int run_tune(const std::vector<std::string>& args) {
       wanted.rails_evidence = std::move(rails.evidence);
     }
     if (view.here) wanted.topo_file = std::filesystem::absolute(wanted.topo_file);
-    hosts.push_back(advice_for(machine, std::move(wanted), view.here));
+    hosts.push_back(topology::advise_host(
+        machine, std::move(wanted),
+        view.here ? topology::Whereabouts::kHere : topology::Whereabouts::kElsewhere));
   }
   if (format_of(options) == Format::json) {
     print_json(std::move(hosts), view.cluster);

@@ -114,7 +114,15 @@ void CoordinatorMachine::take_worker_message(std::size_t host, Message& message,
   Member* member = attempt_->member_on(host);
   if (member == nullptr) return;
   const std::string& name = hosts_[host].name;
-  if (const auto* started = std::get_if<Started>(&message)) {
+  if (const auto* tuned = std::get_if<Tuned>(&message)) {
+    // One line for all to see; the others' where more is asked for.
+    actions.emplace_back(
+        Say{fmt::format("{}probe {} ms, {} NCCL setting{}",
+                        attempt_->members().size() == 1 ? "" : name + ": ", tuned->probe_ms,
+                        tuned->settings, tuned->settings == 1 ? "" : "s"),
+            host == attempt_->leader().host ? Level::kAlways : Level::kVerbose});
+    actions.emplace_back(Say{tuned->explanation, Level::kVerbose});
+  } else if (const auto* started = std::get_if<Started>(&message)) {
     if (!attempt_->has(host, started->rank)) return;
     attempt_->started(*started);
     actions.emplace_back(

@@ -104,6 +104,8 @@ void fields(Codec& codec, M& m) {
     all(m.generation, m.addresses, m.interfaces);
   } else if constexpr (Is<M, Prepared>) {
     all(m.generation, m.store_port, m.master_port, m.why);
+  } else if constexpr (Is<M, Tuned>) {
+    all(m.probe_ms, m.settings, m.explanation);
   } else if constexpr (Is<M, Started>) {
     all(m.rank, m.pid);
   } else if constexpr (Is<M, NotStarted>) {

@@ -10,6 +10,7 @@
 //                                   <-      Prepare, to the host of rank 0: open the store
 //   Prepared                        ->
 //                                   <-      Start
+//   Tuned, if it is asked to        ->
 //   Started | NotStarted, Ended     ->      one of each a worker
 //                                   <-      Notice, Stop, Kill
 //   Gone, Drained                   ->      after which a new generation may begin
@@ -94,6 +95,11 @@ struct Prepared {
   std::uint16_t master_port = 0;  // held for rank 0
   std::string why;                // not empty: it could not be done
 };
+struct Tuned {  // NCCL was told what this host needs
+  std::int64_t probe_ms = 0;
+  std::uint32_t settings = 0;
+  std::string explanation;  // for people
+};
 struct Started {
   std::uint32_t rank = 0;
   std::int64_t pid = 0;
@@ -177,9 +183,9 @@ struct Resume {};
 struct Dismiss {};  // the agent's work is over
 
 // The order is the kind's number on the wire.
-using Message = std::variant<Ready, Surveyed, Reached, Prepared, Started, NotStarted, Output, Ended,
-                             Note, Gone, Drained, Pong, Progress, Survey, Reach, Prepare, Start,
-                             Credit, Stop, Kill, Ping, Notice, Pause, Resume, Dismiss>;
+using Message = std::variant<Ready, Surveyed, Reached, Prepared, Tuned, Started, NotStarted, Output,
+                             Ended, Note, Gone, Drained, Pong, Progress, Survey, Reach, Prepare,
+                             Start, Credit, Stop, Kill, Ping, Notice, Pause, Resume, Dismiss>;
 
 // A frame's body, and back. decode() throws ProtocolError at anything that encode() does not write.
 [[nodiscard]] std::string encode(const Message& message);

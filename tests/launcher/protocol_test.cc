@@ -32,6 +32,7 @@ std::vector<Message> one_of_each() {
           Surveyed{1, 4242},
           Reached{1, {"10.0.0.1"}, {"eth0"}},
           Prepared{2, 65'535, 1, "no"},
+          Tuned{15, 2, "because"},
           Started{3, 77},
           NotStarted{1, "no such file"},
           Output{2, Stream::kErr, "text\n"},

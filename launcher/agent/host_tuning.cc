@@ -1,12 +1,13 @@
-#include "launcher/command/launch_tuning.h"
+#include "launcher/agent/host_tuning.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
-#include "launcher/command/host_view.h"
+#include "topology/advice/host_advice.h"
 #include "topology/advice/writers.h"
 #include "topology/cluster_merge.h"
 #include "topology/json.h"
@@ -24,6 +25,18 @@ void write(const std::filesystem::path& path, const std::string& text) {
   if (!file) throw std::runtime_error(fmt::format("{}: cannot be written", path.string()));
 }
 
+bool has(const std::vector<std::string>& environment, const std::string& variable) {
+  const std::string begin = variable + "=";
+  return std::ranges::any_of(
+      environment, [&begin](const std::string& entry) { return entry.starts_with(begin); });
+}
+
+// "topology.json", on other hosts than the first "topology.host2.json".
+std::string name_of(const std::string& stem, const std::string& extension, const HostJob& job) {
+  return job.host_rank == 0 ? fmt::format("{}.{}", stem, extension)
+                            : fmt::format("{}.host{}.{}", stem, job.host_rank, extension);
+}
+
 }  // namespace
 
 HostProbe::HostProbe()
@@ -35,25 +48,30 @@ HostProbe::HostProbe()
         return seen;
       })) {}
 
-Tuning HostProbe::finish(const std::filesystem::path& run_folder) {
-  Seen seen = seen_.get();
+Tuning HostProbe::tune(const HostJob& job) {
+  const Seen& seen = seen_.get();
+  const std::filesystem::path folder = job.run_folder;
+  std::filesystem::create_directories(folder);
   topology::AdviceOptions options;
-  options.hosts = 1;
-  options.topo_file = run_folder / "nccl-topology.xml";
-  const topology::HostAdvice advice = advice_for(seen.machine, options, true);
+  options.hosts = static_cast<int>(job.hosts);
+  options.topo_file = folder / name_of("nccl-topology", "xml", job);
+  const topology::HostAdvice advice =
+      topology::advise_host(seen.machine, options, topology::Whereabouts::kHere);
   Tuning tuning{.environment = {}, .explanation = topology::explain(advice), .probe = seen.took};
   for (const topology::Advice& setting : advice.settings) {
-    if (setting.kept) continue;
+    if (setting.kept || has(job.environment, setting.variable)) continue;
+    // Which interface leads to the other hosts was tried out.
+    if (setting.variable == "NCCL_SOCKET_IFNAME" && job.hosts > 1) continue;
     tuning.environment.push_back(fmt::format("{}={}", setting.variable, setting.value));
     if (setting.variable == "NCCL_TOPO_FILE") {
       write(options.topo_file,
             topology::write_nccl_xml(seen.machine, topology::NcclXmlForm::virtual_machine));
     }
   }
-  write(run_folder / "nccl.env", topology::write_env(advice));
+  write(folder / name_of("nccl", "env", job), topology::write_env(advice));
   const std::vector<topology::PathTable> paths{topology::paths_of(seen.machine)};
-  write(run_folder / "topology.json",
-        topology::to_json(topology::merge_hosts({std::move(seen.machine)}), {.paths = paths}));
+  write(folder / name_of("topology", "json", job),
+        topology::to_json(topology::merge_hosts({seen.machine}), {.paths = paths}));
   return tuning;
 }
 
