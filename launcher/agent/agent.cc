@@ -22,6 +22,7 @@
 #include "launcher/agent/outbound.h"
 #include "launcher/agent/store_host.h"
 #include "launcher/agent/worker.h"
+#include "launcher/agent/worker_setting.h"
 #include "launcher/network/host_addresses.h"
 #include "launcher/network/meeting_point.h"
 #include "launcher/process/descendants.h"
@@ -223,10 +224,17 @@ void Agent::start_workers(const HostJob& job) {
   reach_test_.reset();
   workers_.clear();  // of the attempt before: all have ended, and their output is sent
   const SecretFile secret(job.secret);
+  std::vector<WorkerSetting> settings;
+  try {
+    settings = worker_settings(job, guard_.job_id(), probe_ ? &*probe_ : nullptr);
+  } catch (const std::exception& error) {
+    settings.assign(job.local_world, {.job_id = guard_.job_id()});
+    outbound_.send(Note{fmt::format("workers are not bound to CPUs: {}", error.what())});
+  }
   for (std::uint32_t local_rank = 0; local_rank < job.local_world; ++local_rank) {
     try {
       Worker& worker =
-          workers_.emplace_back(start_worker(job, local_rank, secret, guard_.job_id()));
+          workers_.emplace_back(start_worker(job, local_rank, secret, settings[local_rank]));
       reactor_.watch(worker.process.pidfd.get(), EPOLLIN,
                      [this, &worker](std::uint32_t) { reap(worker); });
       for (WorkerStream& stream : worker.streams) watch_stream(worker, stream);

@@ -28,6 +28,9 @@ class HostProbe {
   // Starts to look at this host.
   HostProbe();
 
+  // Waits for the end.
+  [[nodiscard]] const topology::Machine& machine() const { return seen_.get().machine; }
+
   // Waits for the end and returns the advice for a job. Writes topology.json and nccl.env (and
   // nccl-topology.xml where NCCL needs one) into the run folder: the first host under these names,
   // another with its host rank in them, since they may share the folder. May be called again for

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "launcher/agent/allowed_cpus.h"
 #include "launcher/agent/worker_environment.h"
 #include "launcher/process/system_call.h"
 #include "launcher/program_search.h"
@@ -56,7 +55,7 @@ std::string program_here(const HostJob& job) {
 }  // namespace
 
 Worker start_worker(const HostJob& job, std::uint32_t local_rank, const SecretFile& secret,
-                    const std::string& job_id) {
+                    const WorkerSetting& setting) {
   Worker worker;
   worker.rank = job.first_rank + local_rank;
   const std::string log = log_file(job.run_folder, worker.rank);
@@ -72,8 +71,9 @@ Worker start_worker(const HostJob& job, std::uint32_t local_rank, const SecretFi
   plan.file = program_here(job);
   plan.args = job.args;
   plan.environment =
-      worker_environment(job, local_rank, {allowed_cpus(), own_secret.get(), job_id});
+      worker_environment(job, local_rank, {setting.threads, own_secret.get(), setting.job_id});
   plan.directory = job.directory;
+  plan.cpus = setting.cpus;
   plan.in = nothing.get();
   plan.out = out.write.get();
   plan.err = err.write.get();

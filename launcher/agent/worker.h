@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "launcher/agent/line_splitter.h"
+#include "launcher/agent/worker_setting.h"
 #include "launcher/process/spawn.h"
 #include "launcher/protocol/message.h"
 
@@ -38,9 +40,8 @@ struct Worker {
   bool ended = false;
 };
 
-// Opens the log, starts the process, marked as of the job `job_id`. Throws SpawnError or
-// std::system_error.
+// Opens the log, starts the process. Throws SpawnError or std::system_error.
 [[nodiscard]] Worker start_worker(const HostJob& job, std::uint32_t local_rank,
-                                  const SecretFile& secret, const std::string& job_id);
+                                  const SecretFile& secret, const WorkerSetting& setting);
 
 }  // namespace lockstep::launcher

@@ -11,6 +11,7 @@
 
 #include "collectives/rendezvous/secret.h"
 #include "engine/version.h"
+#include "launcher/agent/binding.h"
 #include "launcher/command/command.h"
 #include "launcher/command/launch_hosts.h"
 #include "launcher/command/launch_options.h"
@@ -75,6 +76,8 @@ Launch make_launch(const LaunchOptions& options, const LaunchTask& task) {
   job.args = task.args;
   for (char** entry = environ; *entry != nullptr; ++entry) job.environment.emplace_back(*entry);
   job.directory = std::filesystem::current_path();
+  job.bind = *bind_named(options.bind);
+  launch.shown_ranks = {options.log_ranks.begin(), options.log_ranks.end()};
   launch.plan.version = engine::version();
   launch.plan.grace = milliseconds_of(options.grace_s);
   launch.plan.connect = milliseconds_of(options.connect_s);

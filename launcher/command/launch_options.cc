@@ -46,6 +46,13 @@ std::optional<int> parse_launch_options(const std::vector<std::string>& args,
   app.add_option("--include", options.include, "only these hosts, or devices of them")
       ->type_name("HOST[:0,1]@HOST");
   app.add_option("--exclude", options.exclude, "all but these")->type_name("HOST[:0,1]@HOST");
+  app.add_option("--bind", options.bind, "CPUs of a worker: its share, a NUMA node, near its GPU")
+      ->type_name("none|core|numa|gpu")
+      ->check(CLI::IsMember({"none", "core", "numa", "gpu"}));
+  app.add_option("--log-rank", options.log_ranks,
+                 "show the output of these ranks only (every rank's log is kept)")
+      ->type_name("RANK,..")
+      ->delimiter(',');
   app.add_flag("--oversubscribe", options.oversubscribe, "more workers than slots are meant");
   app.add_flag("--dry-run", options.dry_run, "print where workers would run, and start nothing");
   app.add_option("--ssh", options.ssh, "the ssh client and its flags (default: ssh)")

@@ -11,6 +11,8 @@ namespace lockstep::launcher {
 struct LaunchOptions {
   std::optional<std::int64_t> workers, per_host;
   std::optional<std::string> hosts, hostfile, hostfile_format, include, exclude;
+  std::string bind = "none";
+  std::vector<std::uint32_t> log_ranks;  // whose output is shown; empty: all
   bool oversubscribe = false;
   bool dry_run = false;
   std::string ssh = "ssh";  // the client and its flags

@@ -210,7 +210,12 @@ void Coordinator::perform(CoordinatorMachine::Actions actions) {
     if (auto* show = std::get_if<CoordinatorMachine::Show>(&action)) {
       const int fd = show->output.stream == Stream::kOut ? STDOUT_FILENO : STDERR_FILENO;
       const auto size = static_cast<std::int64_t>(show->output.bytes.size());
-      output_.add(fd, screen_.show(show->output), OutputQueue::Debt{show->host, size});
+      const bool shown =
+          launch_.shown_ranks.empty() || launch_.shown_ranks.contains(show->output.rank);
+      const std::string name =
+          launch_.plan.hosts.size() > 1 ? launch_.plan.hosts[show->host].name : std::string();
+      output_.add(fd, shown ? screen_.show(show->output, name) : std::string(),
+                  OutputQueue::Debt{show->host, size});
     } else if (auto* to = std::get_if<CoordinatorMachine::SendTo>(&action)) {
       if (links_[to->host]) links_[to->host]->send(to->message);
     } else if (auto* words = std::get_if<CoordinatorMachine::Say>(&action)) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ struct Launch {
   // SIGTERM is a batch system's notice, after which workers have so long; nothing: it interrupts.
   std::optional<std::chrono::milliseconds> preemption_grace;
   LeadLines lead = LeadLines::kPrefixed;
+  std::set<std::uint32_t> shown_ranks = {};  // whose output is shown; empty: all
   Verbosity verbosity = Verbosity::kNormal;
 };
 

@@ -133,7 +133,7 @@ void fields(Codec& codec, M& m) {
     all(j.file, j.program, j.args, j.environment, j.directory, j.world, j.first_rank);
     all(j.local_world, j.host_rank, j.hosts, j.generation, j.max_restarts, j.master_address);
     all(j.master_port, j.interface, j.run_id, j.run_folder, j.store_address, j.secret);
-    all(j.lead_output);
+    all(j.lead_output, j.bind);
   } else if constexpr (Is<M, Credit>) {
     all(m.bytes);
   } else if constexpr (Is<M, Stop>) {
@@ -179,8 +179,10 @@ Message decode(std::string_view body) {
     throw ProtocolError("output of a stream that is neither standard output nor standard error");
   }
   if (const auto* start = std::get_if<Start>(&message);
-      start != nullptr && start->job.program > Program::kLockstep) {
-    throw ProtocolError("a job that is neither a user's program nor lockstep's own");
+      start != nullptr && (start->job.program > Program::kLockstep ||
+                           start->job.lead_output > LeadOutput::kAtOnce ||
+                           start->job.bind > Bind::kGpu)) {
+    throw ProtocolError("a job of a kind that is none of those known");
   }
   if (const auto* ended = std::get_if<Ended>(&message);
       ended != nullptr && ended->killer.cause > Cause::kUnknownSender) {

@@ -43,6 +43,9 @@ enum class LeadOutput : std::uint8_t { kLines = 0, kAtOnce = 1 };
 // host's agent is meant.
 enum class Program : std::uint8_t { kUsers = 0, kLockstep = 1 };
 
+// Which CPUs a worker runs on: any; its share; those of a NUMA node; those near its GPU.
+enum class Bind : std::uint8_t { kNone = 0, kCore = 1, kNuma = 2, kGpu = 3 };
+
 // Everything that an agent needs to start its host's workers.
 struct HostJob {
   std::string file;  // the program: a path, or a name to be looked up in `environment`'s PATH
@@ -65,6 +68,7 @@ struct HostJob {
   std::string store_address;  // host:port
   std::string secret;         // the job's; travels only here, and to workers by descriptor
   LeadOutput lead_output = LeadOutput::kLines;
+  Bind bind = Bind::kNone;
 };
 
 // An address of a host, and the interface that has it.
