@@ -30,6 +30,10 @@ Member* Attempt::member_on(std::size_t host) {
   return found == members_.end() ? nullptr : &*found;
 }
 
+bool Attempt::all_started() const {
+  return std::ranges::all_of(workers_, [](const Worker& worker) { return worker.pid != 0; });
+}
+
 bool Attempt::all_gone() const {
   return std::ranges::all_of(members_, &Member::gone);
 }

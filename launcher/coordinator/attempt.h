@@ -58,6 +58,7 @@ class Attempt {
   // Of ranks: false where that host has no such rank.
   [[nodiscard]] bool has(std::size_t host, std::uint32_t rank) const;
   void started(const Started& started) { workers_.at(started.rank).pid = started.pid; }
+  [[nodiscard]] bool all_started() const;
   void printed(const Output& output);
   // A failure where it is one; `stopping`: our own signals are on their way, and what they end has
   // not failed.

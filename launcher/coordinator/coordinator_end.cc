@@ -133,6 +133,7 @@ void CoordinatorMachine::try_again(RestartPolicy::Cause cause, Time now, Actions
     actions.emplace_back(Say{failure_report(attempt_->outcome(clock()), plan_.job.run_folder)});
   }
   phase_ = Phase::kGathering;
+  called_ = now;
   stopping_ = false;
   deadline_ = now + (elastic() ? kWaitForHosts : plan_.connect + kSetupLimit);
   if (!elastic()) {

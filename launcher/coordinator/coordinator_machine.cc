@@ -29,7 +29,7 @@ Attempt::Clock CoordinatorMachine::clock() const {
 
 CoordinatorMachine::Actions CoordinatorMachine::begin(Time now) {
   Actions actions;
-  last_tick_ = now;
+  last_tick_ = called_ = now;
   deadline_ = now + plan_.connect + kSetupLimit;  // the driver knows better, as a rule
   for (std::size_t host = 0; host < hosts_.size(); ++host) call(host, now, actions);
   return actions;
@@ -128,6 +128,10 @@ void CoordinatorMachine::take_worker_message(std::size_t host, Message& message,
     actions.emplace_back(
         Say{fmt::format("rank {} runs on {} as pid {}", started->rank, name, started->pid),
             Level::kVerbose});
+    if (attempt_->all_started()) {
+      actions.emplace_back(
+          Say{phases(now), attempt_->members().size() > 1 ? Level::kAlways : Level::kVerbose});
+    }
   } else if (const auto* not_started = std::get_if<NotStarted>(&message)) {
     fail({.host = host,
           .wall_ns = {},

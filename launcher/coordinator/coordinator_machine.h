@@ -126,6 +126,8 @@ class CoordinatorMachine {
   [[nodiscard]] std::vector<std::string> candidate_addresses() const;
   [[nodiscard]] std::string interface_of(std::size_t host, const std::string& address) const;
 
+  [[nodiscard]] std::string phases(Time now) const;
+
   // Ending one.
   void fail(Attempt::Failure failure, Time now, Actions& actions);
   void stop_all(std::chrono::milliseconds grace, std::chrono::milliseconds slack, Time now,
@@ -155,6 +157,8 @@ class CoordinatorMachine {
   RestartPolicy policy_;
   bool progressed_ = false;       // in this attempt
   std::optional<Time> deadline_;  // of the phase, or of stopping
+  // When hosts were called, the attempt began, its address was known, its store was open.
+  Time called_{}, gathered_{}, addressed_{}, prepared_{};
   Time last_tick_{};
   bool stopping_ = false, interrupted_ = false, preempted_ = false, noticed_ = false;
   bool last_attempt_ = false;  // whatever the policy would allow

@@ -66,6 +66,7 @@ void CoordinatorMachine::begin_attempt(Time now, Actions& actions) {
   }
   attempt_.emplace(next_generation_++, plan_, members);
   progressed_ = stopping_ = regrowing_ = false;
+  gathered_ = addressed_ = now;
   deadline_ = now + kSetupLimit;
   if (members.size() == 1) {
     prepare(std::string(kLoopback), actions);
@@ -109,6 +110,7 @@ void CoordinatorMachine::choose_address(Time now, Actions& actions) {
   const std::vector<std::string> candidates = candidate_addresses();
   for (const std::string& address : candidates) {
     if (std::ranges::all_of(others, [&](const Host* h) { return reaches(h, address); })) {
+      addressed_ = now;
       prepare(address, actions);
       return;
     }
@@ -150,6 +152,7 @@ void CoordinatorMachine::start(const Prepared& prepared, Time now, Actions& acti
     return;
   }
   phase_ = Phase::kRunning;
+  prepared_ = now;
   deadline_.reset();
   for (std::size_t m = 0; m < attempt_->members().size(); ++m) {
     const Member& member = attempt_->members()[m];
@@ -175,6 +178,16 @@ void CoordinatorMachine::start(const Prepared& prepared, Time now, Actions& acti
             Level::kVerbose});
     actions.emplace_back(SendTo{member.host, Start{std::move(job)}});
   }
+}
+
+std::string CoordinatorMachine::phases(Time now) const {
+  const auto seconds = [](Time time) { return std::chrono::duration<double>(time).count(); };
+  return fmt::format(
+      "{} workers on {} hosts in {:.2f} s: agents {:.2f}, addresses {:.2f}, store "
+      "{:.2f}, workers {:.2f}",
+      attempt_->world(), attempt_->members().size(), seconds(now - called_),
+      seconds(gathered_ - called_), seconds(addressed_ - gathered_),
+      seconds(prepared_ - addressed_), seconds(now - prepared_));
 }
 
 void CoordinatorMachine::setup_overdue(Time now, Actions& actions) {
