@@ -1,0 +1,102 @@
+// Ten thousand random histories of a job, and the planted bugs that they must find.
+//
+// A history that breaks a promise is printed by
+//   LOCKSTEP_SIMULATOR_SEED=N launcher_simulator_test --gtest_filter=Simulator.OneHistory
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "tests/launcher/simulator/history.h"
+
+namespace lockstep::launcher::simulator {
+namespace {
+
+void run_histories(std::uint64_t first, std::uint64_t count) {
+  std::uint64_t events = 0, restarts = 0;
+  std::map<int, std::uint64_t> codes;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const HistoryEnd end = run_history(seed);
+    ASSERT_EQ(end.broken, "") << "seed " << seed << "; LOCKSTEP_SIMULATOR_SEED=" << seed
+                              << " and --gtest_filter=Simulator.OneHistory print its history";
+    events += end.events;
+    restarts += end.generations - 1;
+    ++codes[end.code];
+  }
+  fmt::print(
+      "{} histories, {} events, {} restarts; done {}, interrupted {}, preempted {}, without "
+      "progress {}, not started {}, launcher crashed {}\n",
+      count, events, restarts, codes[0], codes[130], codes[75], codes[93], codes[125], codes[-1]);
+  EXPECT_GT(restarts, count / 20) << "histories that restart nothing show little";
+  for (const int code : {0, 130, 75, 93, 125, -1}) EXPECT_GT(codes[code], 0U) << code;
+}
+
+// The seed by which it is found, at most `most`.
+std::uint64_t found_at(PlantedBug bug, std::uint64_t most, std::string* broken) {
+  for (std::uint64_t seed = 0; seed < most; ++seed) {
+    *broken = run_history(seed, bug).broken;
+    if (!broken->empty()) return seed;
+  }
+  return most;
+}
+
+void expect_found(PlantedBug bug, std::uint64_t most, const std::string& words) {
+  std::string broken;
+  const std::uint64_t seed = found_at(bug, most, &broken);
+  ASSERT_LT(seed, most) << "the planted bug was not found";
+  EXPECT_NE(broken.find(words), std::string::npos) << broken;
+  EXPECT_EQ(run_history(seed, bug).broken, broken) << "a seed replays its history";
+}
+
+TEST(Simulator, TenThousandHistoriesBreakNoPromise) {
+  run_histories(0, 10'000);
+}
+
+TEST(SimulatorSlow, AHundredThousandHistoriesBreakNoPromise) {
+  run_histories(1'000'000, 100'000);
+}
+
+TEST(Simulator, OneHistory) {
+  const char* seed = std::getenv("LOCKSTEP_SIMULATOR_SEED");
+  if (seed == nullptr) GTEST_SKIP() << "LOCKSTEP_SIMULATOR_SEED names the history to print";
+  EXPECT_EQ(run_history(std::strtoull(seed, nullptr, 10), PlantedBug::kNone, Printed::kYes).broken,
+            "");
+}
+
+TEST(Simulator, FindsACoordinatorThatRestartsWithoutWaitingForGone) {
+  expect_found(PlantedBug::kRestartsWithoutGone, 500, "lives");
+}
+
+TEST(Simulator, FindsACoordinatorThatTakesTheLastFailureForTheCulprit) {
+  expect_found(PlantedBug::kLastFailureIsCulprit, 500, "is blamed, and rank");
+}
+
+TEST(Simulator, FindsACoordinatorThatForgetsToStopAHost) {
+  expect_found(PlantedBug::kStopForgetsAHost, 500, "");
+}
+
+TEST(Simulator, FindsACoordinatorThatDoesNotNoticeSilence) {
+  expect_found(PlantedBug::kSilenceIsNotNoticed, 500, "not declared lost");
+}
+
+TEST(Simulator, FindsOutputThatIsShownTwice) {
+  expect_found(PlantedBug::kOutputIsShownTwice, 100, "was shown after line");
+}
+
+TEST(Simulator, FindsAnAgentThatIgnoresAStopWhileItStarts) {
+  expect_found(PlantedBug::kAgentIgnoresStopWhileStarting, 2'000, "");
+}
+
+TEST(Simulator, FindsAnAgentThatSaysGoneTooEarly) {
+  expect_found(PlantedBug::kAgentSaysGoneTooEarly, 500, "");
+}
+
+TEST(Simulator, FindsAnAgentThatOutlivesItsCoordinator) {
+  expect_found(PlantedBug::kAgentOutlivesItsCoordinator, 1'000, "outlive");
+}
+
+}  // namespace
+}  // namespace lockstep::launcher::simulator
