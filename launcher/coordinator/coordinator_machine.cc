@@ -149,6 +149,9 @@ void CoordinatorMachine::take_worker_message(std::size_t host, Message& message,
       preempted_ = true;
       (void)attempt_->ended(*ended, name, Attempt::Stopping::kYes, now);
       if (!stopping_) stop_all(plan_.grace, kFailureSlack, now, actions);
+    } else if (regrowing_) {
+      // Whatever it makes of our SIGTERM, the next attempt repeats it.
+      (void)attempt_->ended(*ended, name, Attempt::Stopping::kYes, now);
     } else if (auto failure = attempt_->ended(
                    *ended, name, stopping_ ? Attempt::Stopping::kYes : Attempt::Stopping::kNo,
                    now)) {
@@ -177,6 +180,18 @@ CoordinatorMachine::Actions CoordinatorMachine::not_reached(std::size_t host,
   return actions;
 }
 
+void CoordinatorMachine::give_up(std::size_t host, Time now, Actions& actions) {
+  actions.emplace_back(EndAgent{host});
+  hosts_[host].clear_at = now + kOrphansEnd;
+}
+
+void CoordinatorMachine::call_again(std::size_t host, Time now, Actions& actions) {
+  if (!elastic() || stopping_for_good()) return;
+  Host& lost = hosts_[host];
+  actions.emplace_back(Connect{host, std::max(now + lost.next_call, lost.clear_at)});
+  lost.next_call = std::min<Time>(2 * lost.next_call, kLongestReturn);
+}
+
 void CoordinatorMachine::lose(std::size_t host, int code, const std::string& why, Time now,
                               Actions& actions) {
   if (phase_ == Phase::kFinished) return;
@@ -185,10 +200,7 @@ void CoordinatorMachine::lose(std::size_t host, int code, const std::string& why
   lost.why = why;
   const Time last_heard = before == Host::State::kReady ? lost.liveness.last_heard() : now;
   lost.liveness.end();
-  if (elastic() && !stopping_for_good()) {
-    actions.emplace_back(Connect{host, now + lost.next_call});
-    lost.next_call = std::min<Time>(2 * lost.next_call, kLongestReturn);
-  }
+  call_again(host, now, actions);
   if (before == Host::State::kLost) return;  // it was called again, in vain
   Member* member = attempt_ ? attempt_->member_on(host) : nullptr;
   if (phase_ == Phase::kGathering) {
@@ -257,7 +269,7 @@ CoordinatorMachine::Actions CoordinatorMachine::time_passed(Time now) {
   for (std::size_t h = 0; h < hosts_.size(); ++h) {
     Host& host = hosts_[h];
     if (host.liveness.silent(now, plan_.silence)) {
-      actions.emplace_back(EndAgent{h});
+      give_up(h, now, actions);
       lose(h, 1,
            fmt::format("is silent: nothing was heard from it for {:.1f} s (the host is down, its "
                        "link is cut, or its agent was stopped)",

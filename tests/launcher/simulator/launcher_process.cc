@@ -119,11 +119,9 @@ void LauncherProcess::pass_on(std::size_t host, Message message) {
     last_action_ = now();
   }
   if (auto* ended = std::get_if<Ended>(&message)) {
-    if (!asked_to_end_) {
-      // Where no Pong has come yet, the moment of arrival counts.
-      world_.checker.failure_learnt(agent.id(), *ended,
-                                    agent.outward().slowest() + agent.inbound().slowest());
-    }
+    // Where no Pong has come yet, the moment of arrival counts.
+    world_.checker.failure_learnt(agent.id(), *ended,
+                                  agent.outward().slowest() + agent.inbound().slowest());
     if (world_.bug == PlantedBug::kLastFailureIsCulprit) ended->time_ns = -ended->time_ns;
   }
   perform(machine_.received(host, std::move(message), now()));
@@ -192,11 +190,9 @@ void LauncherProcess::note_sent(std::size_t host, const Message& message) {
   }
   if (const auto* start = std::get_if<Start>(&message)) {
     generation_ = start->job.generation;
-    asked_to_end_ = false;
     world_.checker.start_sent(agent.id(), start->job);
   } else if (std::holds_alternative<Stop>(message) || std::holds_alternative<Kill>(message) ||
              std::holds_alternative<Dismiss>(message)) {
-    asked_to_end_ = true;
     world_.checker.told_to_end(agent.id());
   }
 }

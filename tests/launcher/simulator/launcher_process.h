@@ -44,12 +44,10 @@ class LauncherProcess {
   [[nodiscard]] bool finished() const { return finished_at_.has_value(); }
   [[nodiscard]] bool over() const { return over_; }
   [[nodiscard]] bool dead() const { return dead_; }
-  [[nodiscard]] bool paused() const { return paused_; }
   [[nodiscard]] const Outcome& outcome() const { return machine_.outcome(); }
   // The agent whose channel it holds on that host; null: none.
   [[nodiscard]] AgentProcess* agent(std::size_t host) const { return links_[host].agent; }
   [[nodiscard]] std::optional<std::uint32_t> generation() const { return generation_; }
-  [[nodiscard]] bool asked_to_end() const { return asked_to_end_; }
   [[nodiscard]] Time last_action() const { return last_action_; }
 
   // When the first and the last message of a kind went through, for the phases of a start.
@@ -104,8 +102,7 @@ class LauncherProcess {
   std::optional<std::uint32_t> generation_;
   Time last_action_{};
   std::vector<Span> spans_ = std::vector<Span>(std::variant_size_v<Message>);
-  std::vector<std::size_t> stop_targets_;
-  bool over_ = false, dead_ = false, paused_ = false, asked_to_end_ = false;
+  bool over_ = false, dead_ = false, paused_ = false;
 };
 
 }  // namespace lockstep::launcher::simulator
