@@ -198,6 +198,22 @@ TEST(CoordinatorMachine, TheEarliestFailureIsTheCulpritWhateverArrivesFirst) {
   EXPECT_THAT(report, HasSubstr("| the cause\n"));
 }
 
+TEST(CoordinatorMachine, NothingFailedAfterItWasLearntHoweverItsClockIsMisjudged) {
+  JobPlan plan = plan_of({1, 1});
+  Job job(plan);
+  job.ready(0);
+  job.ready(1);
+  job.at(seconds(1));
+  // Host 0 seems a second ahead of what it is: of its round trip the way there took all.
+  job.say(0, Ended{0, std::chrono::nanoseconds(seconds(2)).count(), 7, 0});
+  job.at(seconds(1) + milliseconds(20));
+  job.say(1, Ended{1, std::chrono::nanoseconds(milliseconds(1'010)).count(), 9, 0});
+  job.leave(0);
+  job.leave(1);
+  ASSERT_TRUE(job.finished());
+  EXPECT_EQ(job.outcome().code, 7);
+}
+
 TEST(CoordinatorMachine, AnEarlyGoodEndIsNoFailure) {
   Job job(plan_of({2}));
   job.ready(0);

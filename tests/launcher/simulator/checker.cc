@@ -97,9 +97,9 @@ void Checker::check_told() {
 
 void Checker::failure_learnt(AgentId agent, const Ended& ended, Time slack) {
   const auto end = ends_.find(ended.rank);
-  if (end == ends_.end() || end->second.agent != agent || !end->second.by_itself) return;
+  if (end == ends_.end() || end->second.agent != agent) return;
   if (ended.code == 0 && ended.signal == 0) return;
-  learnt_.push_back({ended.rank, end->second.at, slack});
+  learnt_.push_back({ended.rank, end->second.at, slack, end->second.by_itself});
 }
 
 // A line is "GENERATION RANK NUMBER\n".
@@ -155,8 +155,8 @@ void Checker::check_failure(const Outcome& outcome) {
   if (outcome.source != ExitSource::kWorker) return;
   const std::uint32_t rank = outcome.culprit->rank.value_or(world_);
   const auto culprit = std::ranges::find(learnt_, rank, &Learnt::rank);
-  expect(culprit != learnt_.end(),
-         [&] { return fmt::format("rank {} is blamed and did not fail by itself", rank); });
+  expect(culprit != learnt_.end() && std::ranges::any_of(learnt_, &Learnt::by_itself),
+         [&] { return fmt::format("rank {} is blamed and nothing failed by itself", rank); });
   if (culprit == learnt_.end()) return;
   const TrueEnd& end = ends_.at(rank);
   expect(outcome.code == (end.signal != 0 ? 128 + end.signal : end.code), [&] {
@@ -164,7 +164,7 @@ void Checker::check_failure(const Outcome& outcome) {
                        end.code, end.signal);
   });
   for (const Learnt& other : learnt_) {
-    expect(culprit->at <= other.at + culprit->slack + other.slack, [&] {
+    expect(!other.by_itself || culprit->at <= other.at + culprit->slack + other.slack, [&] {
       return fmt::format("rank {} is blamed, and rank {} failed {:.3f} s before", rank, other.rank,
                          std::chrono::duration<double>(culprit->at - other.at).count());
     });

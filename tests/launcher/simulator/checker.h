@@ -76,6 +76,7 @@ class Checker {
     std::uint32_t rank;
     Time at;  // truly
     Time slack;
+    bool by_itself;
   };
   void check_told();
   void check_failure(const Outcome& outcome);
