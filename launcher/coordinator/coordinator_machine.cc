@@ -106,6 +106,7 @@ void CoordinatorMachine::take_ready(std::size_t host, const Ready& ready, Time n
   from.next_call = kFirstReturn;
   from.liveness.begin(now);
   actions.emplace_back(SendTo{host, *from.liveness.due(now)});
+  next_look_ = std::min(next_look_, from.liveness.next(plan_.silence));
   if (phase_ == Phase::kGathering) gather(now, actions);
 }
 
@@ -266,6 +267,12 @@ CoordinatorMachine::Actions CoordinatorMachine::time_passed(Time now) {
     for (Host& host : hosts_) host.liveness.excuse(gap);
     if (deadline_) *deadline_ += gap;
   }
+  if (now >= next_look_) look_at_hosts(now, actions);
+  if (deadline_ && now >= *deadline_) overdue(now, actions);
+  return actions;
+}
+
+void CoordinatorMachine::look_at_hosts(Time now, Actions& actions) {
   for (std::size_t h = 0; h < hosts_.size(); ++h) {
     Host& host = hosts_[h];
     if (host.liveness.silent(now, plan_.silence)) {
@@ -279,19 +286,18 @@ CoordinatorMachine::Actions CoordinatorMachine::time_passed(Time now) {
       actions.emplace_back(SendTo{h, *ping});
     }
   }
-  if (deadline_ && now >= *deadline_) overdue(now, actions);
-  return actions;
+  next_look_ = Time::max();
+  for (const Host& host : hosts_) {
+    if (!host.liveness.watching()) continue;
+    next_look_ = std::min(next_look_, host.liveness.next(plan_.silence));
+  }
+  next_look_ = std::max<Time>(next_look_, now + kLookInterval);
 }
 
 std::optional<CoordinatorMachine::Time> CoordinatorMachine::deadline() const {
   if (phase_ == Phase::kFinished) return std::nullopt;
   // Often enough not to take our own sleep for that of the whole machine.
-  std::optional<Time> next = std::min(deadline_.value_or(Time::max()), last_tick_ + kTick);
-  for (const Host& host : hosts_) {
-    if (!host.liveness.watching()) continue;
-    next = std::min(next.value_or(Time::max()), host.liveness.next(plan_.silence));
-  }
-  return next;
+  return std::min({deadline_.value_or(Time::max()), last_tick_ + kTick, next_look_});
 }
 
 }  // namespace lockstep::launcher

@@ -71,6 +71,8 @@ class CoordinatorMachine {
   // seconds, or its guard has missed it for as long, and they are killed. Until then no new attempt
   // may use its host.
   static constexpr std::chrono::milliseconds kOrphansEnd{12'000};
+  // Hosts are looked at together and no oftener: a look costs a pass over all of them.
+  static constexpr std::chrono::milliseconds kLookInterval{20};
   // How long an attempt waits for the hosts that it lacks, once the job has run.
   static constexpr std::chrono::milliseconds kWaitForHosts{60'000};
 
@@ -115,6 +117,7 @@ class CoordinatorMachine {
 
   void call(std::size_t host, Time at, Actions& actions);
   void lose(std::size_t host, int code, const std::string& why, Time now, Actions& actions);
+  void look_at_hosts(Time now, Actions& actions);
   void give_up(std::size_t host, Time now, Actions& actions);
   void call_again(std::size_t host, Time now, Actions& actions);
   void take_ready(std::size_t host, const Ready& ready, Time now, Actions& actions);
@@ -163,6 +166,7 @@ class CoordinatorMachine {
   bool progressed_ = false;       // in this attempt
   std::optional<Time> deadline_;  // of the phase, or of stopping
   Time last_tick_{};
+  Time next_look_{};  // no host is silent, or due a Ping, before
   bool stopping_ = false, interrupted_ = false, preempted_ = false, noticed_ = false;
   bool failed_first_ = false;  // before we were preempted
   bool last_attempt_ = false;  // whatever the policy would allow

@@ -172,6 +172,7 @@ TEST(CoordinatorMachine, TheEarliestFailureIsTheCulpritWhateverArrivesFirst) {
   Job job(plan_of({2, 2}));
   job.ready(0);
   job.ready(1);
+  job.at(milliseconds(1));
   job.say(1, Ended{3, 2'000, 1, 0});
   ASSERT_EQ(job.sent<Stop>().size(), 2U);
   EXPECT_EQ(job.sent<Stop>()[0].second.grace_ms, 10'000);

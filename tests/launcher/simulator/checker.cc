@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace lockstep::launcher::simulator {
 
@@ -15,7 +16,6 @@ void Checker::agent_began(AgentId agent, std::size_t host) {
 void Checker::detached(AgentId agent) {
   Agent& gone = agents_.at(agent);
   if (!std::exchange(gone.attached, false)) return;
-  if (gone.owes_word || !gone.living.empty()) member_lost_ = true;
   gone.owes_word = false;
   for (const auto& [generation, count] : gone.living) {
     auto& left = attached_living_[generation];
@@ -51,6 +51,7 @@ void Checker::worker_ended(const TrueEnd& end) {
 }
 
 void Checker::check() {
+  if (std::exchange(telling_, false)) check_told();
   expect(attached_living_.size() <= 1, [this] {
     return fmt::format("processes of generations {} and {} live at once",
                        attached_living_.begin()->first, attached_living_.rbegin()->first);
@@ -66,7 +67,6 @@ void Checker::start_sent(AgentId agent, const HostJob& job) {
     world_ = job.world;
     learnt_.clear();
     ends_.clear();
-    member_lost_ = false;
   }
   const std::size_t host = agents_.at(agent).host;
   for (const Agent& other : agents_) {
@@ -79,7 +79,14 @@ void Checker::start_sent(AgentId agent, const HostJob& job) {
   agents_[agent].owes_word = true;
 }
 
+void Checker::given_up(AgentId agent) {
+  expect(agents_.at(agent).struck, [&] {
+    return fmt::format("host {} was given up, and nothing had befallen it", agents_[agent].host);
+  });
+}
+
 void Checker::told_to_end(AgentId agent) {
+  telling_ = true;
   agents_.at(agent).owes_word = false;
 }
 

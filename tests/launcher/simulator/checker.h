@@ -44,6 +44,9 @@ class Checker {
   // Of agents.
   void agent_began(AgentId agent, std::size_t host);
   void detached(AgentId agent);
+  // A fault of the history struck it: it may fall silent.
+  void befell(AgentId agent) { agents_.at(agent).struck = true; }
+  void given_up(AgentId agent);
   void process_began(AgentId agent, std::uint32_t generation);
   void process_ended(AgentId agent, std::uint32_t generation);
   void worker_ended(const TrueEnd& end);
@@ -68,7 +71,7 @@ class Checker {
  private:
   struct Agent {
     std::size_t host = 0;
-    bool attached = true;
+    bool attached = true, struck = false;
     std::map<std::uint32_t, std::size_t> living;  // by generation
     bool owes_word = false;                       // it was sent Start and then no end
   };
@@ -91,7 +94,8 @@ class Checker {
   std::map<std::uint32_t, TrueEnd> ends_;                 // of that generation, by rank
   std::map<std::uint64_t, std::uint64_t> shown_;          // the last line of (generation, rank)
   std::uint32_t world_ = 0;
-  bool interrupted_ = false, asked_ = false, member_lost_ = false;
+  bool interrupted_ = false, asked_ = false;
+  bool telling_ = false;  // that the attempt ends, in this event
 };
 
 }  // namespace lockstep::launcher::simulator

@@ -141,6 +141,7 @@ void History::strike(const Fault& fault) {
 }
 
 void History::strike_agent(const Fault& fault, AgentProcess& agent) {
+  checker_.befell(agent.id());
   switch (fault.kind) {
     case Kind::kHostCrash:
     case Kind::kHostCrashAndReturn:

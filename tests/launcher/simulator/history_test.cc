@@ -14,21 +14,15 @@
 namespace lockstep::launcher::simulator {
 namespace {
 
-// The seed by which it is found, at most `most`.
-std::uint64_t found_at(PlantedBug bug, std::uint64_t most, std::string* broken) {
-  for (std::uint64_t seed = 0; seed < most; ++seed) {
-    *broken = run_history(seed, bug).broken;
-    if (!broken->empty()) return seed;
-  }
-  return most;
-}
-
+// One of the first `most` seeds breaks a promise in these words.
 void expect_found(PlantedBug bug, std::uint64_t most, const std::string& words) {
-  std::string broken;
-  const std::uint64_t seed = found_at(bug, most, &broken);
-  ASSERT_LT(seed, most) << "the planted bug was not found";
-  EXPECT_NE(broken.find(words), std::string::npos) << broken;
-  EXPECT_EQ(run_history(seed, bug).broken, broken) << "a seed replays its history";
+  for (std::uint64_t seed = 0; seed < most; ++seed) {
+    const std::string broken = run_history(seed, bug).broken;
+    if (broken.find(words) == std::string::npos) continue;
+    EXPECT_EQ(run_history(seed, bug).broken, broken) << "a seed replays its history";
+    return;
+  }
+  ADD_FAILURE() << "the planted bug was not found in " << most << " histories";
 }
 
 TEST(Simulator, TenThousandHistoriesBreakNoPromise) {
@@ -51,7 +45,7 @@ TEST(Simulator, FindsACoordinatorThatTakesTheLastFailureForTheCulprit) {
 }
 
 TEST(Simulator, FindsACoordinatorThatForgetsToStopAHost) {
-  expect_found(PlantedBug::kStopForgetsAHost, 500, "");
+  expect_found(PlantedBug::kStopForgetsAHost, 200, "was not told");
 }
 
 TEST(Simulator, FindsACoordinatorThatDoesNotNoticeSilence) {
@@ -63,11 +57,11 @@ TEST(Simulator, FindsOutputThatIsShownTwice) {
 }
 
 TEST(Simulator, FindsAnAgentThatIgnoresAStopWhileItStarts) {
-  expect_found(PlantedBug::kAgentIgnoresStopWhileStarting, 2'000, "");
+  expect_found(PlantedBug::kAgentIgnoresStopWhileStarting, 2'000, "was given up");
 }
 
 TEST(Simulator, FindsAnAgentThatSaysGoneTooEarly) {
-  expect_found(PlantedBug::kAgentSaysGoneTooEarly, 500, "");
+  expect_found(PlantedBug::kAgentSaysGoneTooEarly, 500, "lives");
 }
 
 TEST(Simulator, FindsAnAgentThatOutlivesItsCoordinator) {

