@@ -246,8 +246,15 @@ CoordinatorMachine::Actions CoordinatorMachine::resumed(Time now) {
   for (std::size_t h = 0; h < hosts_.size(); ++h) {
     if (hosts_[h].state == Host::State::kReady) actions.emplace_back(SendTo{h, Resume{}});
   }
+  // Answers that came meanwhile are not read yet.
+  excuse(now - std::exchange(last_tick_, now));
   for (Action& action : time_passed(now)) actions.emplace_back(std::move(action));
   return actions;
+}
+
+void CoordinatorMachine::excuse(Time gap) {
+  for (Host& host : hosts_) host.liveness.excuse(gap);
+  if (deadline_) *deadline_ += gap;
 }
 
 void CoordinatorMachine::send_to_members(const Message& message, Actions& actions) {
@@ -264,8 +271,7 @@ CoordinatorMachine::Actions CoordinatorMachine::time_passed(Time now) {
   // Where we did not run for a while (a stopped launcher, a laptop that slept), nobody else is
   // late.
   if (const Time gap = now - std::exchange(last_tick_, now); gap > 3 * kTick) {
-    for (Host& host : hosts_) host.liveness.excuse(gap);
-    if (deadline_) *deadline_ += gap;
+    excuse(gap);
   }
   if (now >= next_look_) look_at_hosts(now, actions);
   if (deadline_ && now >= *deadline_) overdue(now, actions);

@@ -117,6 +117,7 @@ class CoordinatorMachine {
 
   void call(std::size_t host, Time at, Actions& actions);
   void lose(std::size_t host, int code, const std::string& why, Time now, Actions& actions);
+  void excuse(Time gap);
   void look_at_hosts(Time now, Actions& actions);
   void give_up(std::size_t host, Time now, Actions& actions);
   void call_again(std::size_t host, Time now, Actions& actions);

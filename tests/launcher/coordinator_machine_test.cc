@@ -46,6 +46,10 @@ class Job {
   }
   void interrupt() { take(machine_.interrupted("interrupted", now_)); }
   void preempt(seconds grace) { take(machine_.preempted("got SIGTERM", grace, now_)); }
+  void pause_until(Time now) {
+    take(machine_.pausing());
+    take(machine_.resumed(now_ = now));
+  }
   void notice(int signal) { take(machine_.noticed(signal, now_)); }
   // The host is done with the attempt.
   void leave(std::size_t host) {
@@ -274,6 +278,19 @@ TEST(CoordinatorMachine, WhatWasNotHeardWhileWeSleptIsNobodysFault) {
   job.ready(0);
   job.at(seconds(3'600));
   EXPECT_TRUE(job.ended().empty());
+}
+
+TEST(CoordinatorMachine, AShortPauseIsNotTakenFromTheTimeThatAgentsHaveToEndTheirs) {
+  Job job(plan_of({1, 1}));
+  job.ready(0);
+  job.ready(1);
+  job.interrupt();
+  job.at(milliseconds(500));
+  job.pause_until(milliseconds(2'500));
+  EXPECT_TRUE(job.ended().empty()) << "answers that came meanwhile were not read yet";
+  job.leave(0);
+  job.leave(1);
+  EXPECT_TRUE(job.finished());
 }
 
 TEST(CoordinatorMachine, AnInterruptHasAShortGraceAndASecondOneKills) {
