@@ -170,9 +170,9 @@ void AgentProcess::draw_fate(std::size_t index, Time duration, std::optional<Tim
     } else {
       ending.code = 1 + static_cast<int>(chance.below(60));
     }
-    end_later(index, *failure, ending);
+    end_later(index, *failure, ending, Doing::kIts);
   } else if (!chance.percent(world_.scenario.hang)) {
-    end_later(index, duration + chance.between(Time(0), milliseconds(300)), {});
+    end_later(index, duration + chance.between(Time(0), milliseconds(300)), {}, Doing::kIts);
   }
 }
 
@@ -182,19 +182,19 @@ void AgentProcess::print(Process& process) {
        fmt::format("{} {} {}\n", process.generation, process.rank, ++process.lines)});
 }
 
-void AgentProcess::end_later(std::size_t index, Time delay, Ending ending) {
+void AgentProcess::end_later(std::size_t index, Time delay, Ending ending, Doing doing) {
   const std::uint32_t generation = processes_[index].generation;
-  world_.queue.after(delay, [this, index, generation, ending] {
+  world_.queue.after(delay, [this, index, generation, ending, doing] {
     if (index >= processes_.size() || processes_[index].generation != generation) return;
-    end(index, ending);
+    end(index, ending, doing);
   });
 }
 
-void AgentProcess::end(std::size_t index, Ending ending) {
+void AgentProcess::end(std::size_t index, Ending ending, Doing doing) {
   Process& process = processes_[index];
   if (!process.alive || down_) return;
   if (process.stopped && ending.signal != SIGKILL) {
-    process.waits = ending;
+    process.waits.emplace(ending, doing);
     return;
   }
   process.alive = false;
@@ -210,8 +210,8 @@ void AgentProcess::end(std::size_t index, Ending ending) {
                                .at = world_.queue.now(),
                                .code = ending.code,
                                .signal = ending.signal,
-                               .by_itself = !process.signalled});
-  process.waits = ending;  // for waitid()
+                               .by_itself = doing == Doing::kIts});
+  process.waits.emplace(ending, doing);  // for waitid()
   unreaped_.push_back(index);
   if (!runs()) return;
   if (!lost_) print(process);
@@ -224,7 +224,7 @@ void AgentProcess::reap() {
     Process& process = processes_[unreaped_.front()];
     unreaped_.pop_front();
     process.reaped = true;
-    perform(machine_.worker_ended(process.rank, *process.waits, wall(), world_.queue.now()));
+    perform(machine_.worker_ended(process.rank, process.waits->first, wall(), world_.queue.now()));
   }
 }
 
@@ -233,23 +233,21 @@ void AgentProcess::signal(std::size_t index, int number) {
   if (!process.alive) return;
   Chance& chance = world_.chance;
   if (number == SIGKILL) {
-    process.signalled = true;
-    end_later(index, chance.between(milliseconds(1), milliseconds(20)), {0, SIGKILL});
+    end_later(index, chance.between(milliseconds(1), milliseconds(20)), {0, SIGKILL}, Doing::kOurs);
   } else if (number == SIGSTOP) {
     process.stopped = true;
   } else if (number == SIGCONT) {
     process.stopped = false;
     if (const auto waiting = std::exchange(process.waits, std::nullopt)) {
-      end_later(index, milliseconds(1), *waiting);
+      end_later(index, milliseconds(1), waiting->first, waiting->second);
     }
   } else if (number == SIGTERM && !process.ignores_term) {
-    process.signalled = true;
     const Ending ending =
         process.code_after_term == 0 ? Ending{0, SIGTERM} : Ending{process.code_after_term, 0};
-    end_later(index, chance.between(milliseconds(1), milliseconds(300)), ending);
+    end_later(index, chance.between(milliseconds(1), milliseconds(300)), ending, Doing::kOurs);
   } else if (number == SIGUSR1 && process.acts_on_notice) {
-    process.signalled = true;
-    end_later(index, chance.between(milliseconds(50), milliseconds(400)), {kExitPreempted, 0});
+    end_later(index, chance.between(milliseconds(50), milliseconds(400)), {kExitPreempted, 0},
+              Doing::kOurs);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "launcher/agent/agent_machine.h"
 #include "launcher/agent/guard_machine.h"
@@ -52,15 +53,15 @@ class AgentProcess {
   void reset_connection();
 
  private:
+  enum class Doing { kIts, kOurs };  // whose an end is: did a signal of ours bring it about?
   struct Process {
     std::uint32_t generation = 0, rank = 0;
     bool grandchild = false;
     bool alive = true, reaped = false, stopped = false, ignores_term = false;
-    bool signalled = false;  // by us: what it ends with is not its own doing
     bool acts_on_notice = false;
     int code_after_term = 0;  // 0: TERM ends it
     std::uint64_t lines = 0;
-    std::optional<Ending> waits;  // would have ended, but is stopped
+    std::optional<std::pair<Ending, Doing>> waits;  // would have ended, but is stopped
   };
 
   void receive(std::optional<std::string> bytes);
@@ -70,8 +71,8 @@ class AgentProcess {
   void start_workers(const HostJob& job);
   void draw_fate(std::size_t index, Time duration, std::optional<Time> failure);
   void print(Process& process);
-  void end_later(std::size_t index, Time delay, Ending ending);
-  void end(std::size_t index, Ending ending);
+  void end_later(std::size_t index, Time delay, Ending ending, Doing doing);
+  void end(std::size_t index, Ending ending, Doing doing);
   void signal(std::size_t index, int number);
   std::size_t sweep(int number);
   void reap();

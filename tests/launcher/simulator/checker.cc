@@ -108,7 +108,12 @@ void Checker::failure_learnt(AgentId agent, const Ended& ended, Time slack) {
   const auto end = ends_.find(ended.rank);
   if (end == ends_.end() || end->second.agent != agent) return;
   if (ended.code == 0 && ended.signal == 0) return;
-  learnt_.push_back({ended.rank, end->second.at, slack, end->second.by_itself});
+  // An agent that was stopped saw it late, and can say only when it saw it.
+  const Time seen = Time(ended.time_ns) - scenario_.hosts[agents_.at(agent).host].clock_offset;
+  learnt_.push_back({.rank = ended.rank,
+                     .at = end->second.at,
+                     .slack = slack + (seen - end->second.at),
+                     .by_itself = end->second.by_itself});
 }
 
 // A line is "GENERATION RANK NUMBER\n".
