@@ -74,7 +74,8 @@ std::optional<Attempt::Failure> Attempt::ended(const Ended& ended, const std::st
 const Attempt::Failure& Attempt::first_failure(const Clock& clock) const {
   const auto when = [&clock](const Failure& failure) {
     if (!failure.wall_ns) return failure.at;
-    return clock(failure.host, *failure.wall_ns).value_or(failure.at);
+    // However its clock was misjudged, it did not happen after we learnt of it.
+    return std::min(clock(failure.host, *failure.wall_ns).value_or(failure.at), failure.at);
   };
   return *std::ranges::min_element(failures_, {}, when);
 }

@@ -63,7 +63,10 @@ CoordinatorMachine::Actions CoordinatorMachine::preempted(const std::string& by,
            actions);
     return actions;
   }
-  if (stopping_ && !regrowing_) return actions;
+  if (stopping_ && !regrowing_) {
+    failed_first_ = attempt_->failed() && !noticed_;
+    return actions;
+  }
   actions.emplace_back(
       Say{fmt::format("{}: {} worker{} {} {:.0f} s to save and end", by, attempt_->world(),
                       attempt_->world() == 1 ? "" : "s", attempt_->world() == 1 ? "has" : "have",
@@ -91,7 +94,7 @@ void CoordinatorMachine::conclude(Time now, Actions& actions) {
     finish(
         {.status = Status::kInterrupted, .code = kExitInterrupted, .source = ExitSource::kLauncher},
         actions);
-  } else if (preempted_) {
+  } else if (preempted_ && !failed_first_) {
     if (attempt_->every_worker_ended_well()) {
       finish({}, actions);
     } else {
@@ -116,6 +119,11 @@ void CoordinatorMachine::try_again(RestartPolicy::Cause cause, Time now, Actions
       cause, progressed_ ? RestartPolicy::Progress::kMade : RestartPolicy::Progress::kNone);
   const bool startable = !attempt_->failed() ||
                          attempt_->first_failure(clock()).kind != Attempt::Failure::Kind::kStart;
+  if (verdict == RestartPolicy::Verdict::kRestart && startable && preempted_) {
+    finish({.status = Status::kPreempted, .code = kExitPreempted, .source = ExitSource::kLauncher},
+           actions);
+    return;
+  }
   if (verdict != RestartPolicy::Verdict::kRestart || !startable || last_attempt_) {
     Outcome outcome = attempt_->outcome(clock());
     if (verdict == RestartPolicy::Verdict::kNoProgress) {
@@ -135,10 +143,12 @@ void CoordinatorMachine::try_again(RestartPolicy::Cause cause, Time now, Actions
   phase_ = Phase::kGathering;
   called_ = now;
   stopping_ = false;
-  deadline_ = now + (elastic() ? kWaitForHosts : plan_.connect + kSetupLimit);
+  deadline_ = now + (elastic() ? kWaitForHosts : kOrphansEnd + plan_.connect + kSetupLimit);
   if (!elastic()) {
     for (std::size_t h = 0; h < hosts_.size(); ++h) {
-      if (hosts_[h].state == Host::State::kLost) call(h, now, actions);
+      const Host& host = hosts_[h];
+      if (host.state != Host::State::kLost) continue;
+      call(h, std::max<Time>(now + kFirstReturn, host.clear_at), actions);
     }
   }
   gather(now, actions);
@@ -168,19 +178,22 @@ void CoordinatorMachine::overdue(Time now, Actions& actions) {
     setup_overdue(now, actions);
     return;
   }
-  for (const Member& member : attempt_->members()) {
+  for (std::size_t h = 0; h < hosts_.size(); ++h) {
+    Member* found = attempt_->member_on(h);
+    if (found == nullptr) continue;
+    Member& member = *found;
+    Host& host = hosts_[h];
+    // The output of those that are done goes with them only where nobody waits for it.
+    if (interrupted_) member.drained = true;
     if (member.gone) continue;
-    const Host& host = hosts_[member.host];
+    member.gone = member.drained = true;
     actions.emplace_back(Say{fmt::format("the agent on {} (pid {}) does not answer and is given up",
                                          host.name, host.agent_pid)});
-    actions.emplace_back(EndAgent{member.host});
-    hosts_[member.host].liveness.end();
-    hosts_[member.host].state = Host::State::kLost;
-    hosts_[member.host].why = "did not end its workers in time";
-  }
-  for (std::size_t m = 0; m < attempt_->members().size(); ++m) {
-    Member& member = *attempt_->member_on(attempt_->members()[m].host);
-    member.gone = member.drained = true;
+    give_up(h, now, actions);
+    host.liveness.end();
+    host.state = Host::State::kLost;
+    host.why = "did not end its workers in time";
+    call_again(h, now, actions);
   }
   check_end(now, actions);
 }

@@ -106,6 +106,7 @@ void CoordinatorMachine::take_ready(std::size_t host, const Ready& ready, Time n
   from.next_call = kFirstReturn;
   from.liveness.begin(now);
   actions.emplace_back(SendTo{host, *from.liveness.due(now)});
+  next_look_ = std::min(next_look_, from.liveness.next(plan_.silence));
   if (phase_ == Phase::kGathering) gather(now, actions);
 }
 
@@ -153,6 +154,9 @@ void CoordinatorMachine::take_worker_message(std::size_t host, Message& message,
       preempted_ = true;
       (void)attempt_->ended(*ended, name, Attempt::Stopping::kYes, now);
       if (!stopping_) stop_all(plan_.grace, kFailureSlack, now, actions);
+    } else if (regrowing_) {
+      // Whatever it makes of our SIGTERM, the next attempt repeats it.
+      (void)attempt_->ended(*ended, name, Attempt::Stopping::kYes, now);
     } else if (auto failure = attempt_->ended(
                    *ended, name, stopping_ ? Attempt::Stopping::kYes : Attempt::Stopping::kNo,
                    now)) {
@@ -181,6 +185,18 @@ CoordinatorMachine::Actions CoordinatorMachine::not_reached(std::size_t host,
   return actions;
 }
 
+void CoordinatorMachine::give_up(std::size_t host, Time now, Actions& actions) {
+  actions.emplace_back(EndAgent{host});
+  hosts_[host].clear_at = now + kOrphansEnd;
+}
+
+void CoordinatorMachine::call_again(std::size_t host, Time now, Actions& actions) {
+  if (!elastic() || stopping_for_good()) return;
+  Host& lost = hosts_[host];
+  actions.emplace_back(Connect{host, std::max(now + lost.next_call, lost.clear_at)});
+  lost.next_call = std::min<Time>(2 * lost.next_call, kLongestReturn);
+}
+
 void CoordinatorMachine::lose(std::size_t host, int code, const std::string& why, Time now,
                               Actions& actions) {
   if (phase_ == Phase::kFinished) return;
@@ -189,10 +205,7 @@ void CoordinatorMachine::lose(std::size_t host, int code, const std::string& why
   lost.why = why;
   const Time last_heard = before == Host::State::kReady ? lost.liveness.last_heard() : now;
   lost.liveness.end();
-  if (elastic() && !stopping_for_good()) {
-    actions.emplace_back(Connect{host, now + lost.next_call});
-    lost.next_call = std::min<Time>(2 * lost.next_call, kLongestReturn);
-  }
+  call_again(host, now, actions);
   if (before == Host::State::kLost) return;  // it was called again, in vain
   Member* member = attempt_ ? attempt_->member_on(host) : nullptr;
   if (phase_ == Phase::kGathering) {
@@ -237,8 +250,15 @@ CoordinatorMachine::Actions CoordinatorMachine::resumed(Time now) {
   for (std::size_t h = 0; h < hosts_.size(); ++h) {
     if (hosts_[h].state == Host::State::kReady) actions.emplace_back(SendTo{h, Resume{}});
   }
+  // Answers that came meanwhile are not read yet.
+  excuse(now - std::exchange(last_tick_, now));
   for (Action& action : time_passed(now)) actions.emplace_back(std::move(action));
   return actions;
+}
+
+void CoordinatorMachine::excuse(Time gap) {
+  for (Host& host : hosts_) host.liveness.excuse(gap);
+  if (deadline_) *deadline_ += gap;
 }
 
 void CoordinatorMachine::send_to_members(const Message& message, Actions& actions) {
@@ -255,13 +275,18 @@ CoordinatorMachine::Actions CoordinatorMachine::time_passed(Time now) {
   // Where we did not run for a while (a stopped launcher, a laptop that slept), nobody else is
   // late.
   if (const Time gap = now - std::exchange(last_tick_, now); gap > 3 * kTick) {
-    for (Host& host : hosts_) host.liveness.excuse(gap);
-    if (deadline_) *deadline_ += gap;
+    excuse(gap);
   }
+  if (now >= next_look_) look_at_hosts(now, actions);
+  if (deadline_ && now >= *deadline_) overdue(now, actions);
+  return actions;
+}
+
+void CoordinatorMachine::look_at_hosts(Time now, Actions& actions) {
   for (std::size_t h = 0; h < hosts_.size(); ++h) {
     Host& host = hosts_[h];
     if (host.liveness.silent(now, plan_.silence)) {
-      actions.emplace_back(EndAgent{h});
+      give_up(h, now, actions);
       lose(h, 1,
            fmt::format("is silent: nothing was heard from it for {:.1f} s (the host is down, its "
                        "link is cut, or its agent was stopped)",
@@ -271,19 +296,18 @@ CoordinatorMachine::Actions CoordinatorMachine::time_passed(Time now) {
       actions.emplace_back(SendTo{h, *ping});
     }
   }
-  if (deadline_ && now >= *deadline_) overdue(now, actions);
-  return actions;
+  next_look_ = Time::max();
+  for (const Host& host : hosts_) {
+    if (!host.liveness.watching()) continue;
+    next_look_ = std::min(next_look_, host.liveness.next(plan_.silence));
+  }
+  next_look_ = std::max<Time>(next_look_, now + kLookInterval);
 }
 
 std::optional<CoordinatorMachine::Time> CoordinatorMachine::deadline() const {
   if (phase_ == Phase::kFinished) return std::nullopt;
   // Often enough not to take our own sleep for that of the whole machine.
-  std::optional<Time> next = std::min(deadline_.value_or(Time::max()), last_tick_ + kTick);
-  for (const Host& host : hosts_) {
-    if (!host.liveness.watching()) continue;
-    next = std::min(next.value_or(Time::max()), host.liveness.next(plan_.silence));
-  }
-  return next;
+  return std::min({deadline_.value_or(Time::max()), last_tick_ + kTick, next_look_});
 }
 
 }  // namespace lockstep::launcher

@@ -67,6 +67,12 @@ class CoordinatorMachine {
   static constexpr std::chrono::milliseconds kSetupLimit{10'000};
   // A lost host is called again after so long, twice as long each time, up to the longest.
   static constexpr std::chrono::milliseconds kFirstReturn{1'000}, kLongestReturn{60'000};
+  // An agent that was given up unheard may have workers for so long: until it has missed us for ten
+  // seconds, or its guard has missed it for as long, and they are killed. Until then no new attempt
+  // may use its host.
+  static constexpr std::chrono::milliseconds kOrphansEnd{12'000};
+  // Hosts are looked at together and no oftener: a look costs a pass over all of them.
+  static constexpr std::chrono::milliseconds kLookInterval{20};
   // How long an attempt waits for the hosts that it lacks, once the job has run.
   static constexpr std::chrono::milliseconds kWaitForHosts{60'000};
 
@@ -104,12 +110,17 @@ class CoordinatorMachine {
     std::string why;  // it is lost
     Liveness liveness;
     Time next_call = kFirstReturn;  // how long after its next loss it is called again
+    Time clear_at{};                // when no worker is left of an agent that was given up
     // Of the attempt's first host: those that it reached, and by which interface.
     std::optional<Reached> reached;
   };
 
   void call(std::size_t host, Time at, Actions& actions);
   void lose(std::size_t host, int code, const std::string& why, Time now, Actions& actions);
+  void excuse(Time gap);
+  void look_at_hosts(Time now, Actions& actions);
+  void give_up(std::size_t host, Time now, Actions& actions);
+  void call_again(std::size_t host, Time now, Actions& actions);
   void take_ready(std::size_t host, const Ready& ready, Time now, Actions& actions);
   void take_worker_message(std::size_t host, Message& message, Time now, Actions& actions);
 
@@ -160,7 +171,9 @@ class CoordinatorMachine {
   // When hosts were called, the attempt began, its address was known, its store was open.
   Time called_{}, gathered_{}, addressed_{}, prepared_{};
   Time last_tick_{};
+  Time next_look_{};  // no host is silent, or due a Ping, before
   bool stopping_ = false, interrupted_ = false, preempted_ = false, noticed_ = false;
+  bool failed_first_ = false;  // before we were preempted
   bool last_attempt_ = false;  // whatever the policy would allow
   bool regrowing_ = false;     // the attempt is stopped so that a host can take part again
   bool paused_ = false;

@@ -46,6 +46,10 @@ class Job {
   }
   void interrupt() { take(machine_.interrupted("interrupted", now_)); }
   void preempt(seconds grace) { take(machine_.preempted("got SIGTERM", grace, now_)); }
+  void pause_until(Time now) {
+    take(machine_.pausing());
+    take(machine_.resumed(now_ = now));
+  }
   void notice(int signal) { take(machine_.noticed(signal, now_)); }
   // The host is done with the attempt.
   void leave(std::size_t host) {
@@ -64,6 +68,8 @@ class Job {
   void forget() { sent_.clear(); }
 
   [[nodiscard]] const std::vector<std::size_t>& called() const { return called_; }
+  // Not before then, the last of them.
+  [[nodiscard]] Time called_at() const { return called_at_; }
   [[nodiscard]] const std::vector<std::size_t>& ended() const { return ended_; }
   [[nodiscard]] const std::string& said() const { return said_; }
   [[nodiscard]] bool finished() const { return finished_; }
@@ -91,6 +97,7 @@ class Job {
         }
       } else if (auto* connect = std::get_if<CoordinatorMachine::Connect>(&action)) {
         called_.push_back(connect->host);
+        called_at_ = connect->at;
       } else if (auto* end = std::get_if<CoordinatorMachine::EndAgent>(&action)) {
         ended_.push_back(end->host);
       } else if (auto* say = std::get_if<CoordinatorMachine::Say>(&action)) {
@@ -111,6 +118,7 @@ class Job {
   std::uint32_t generation_ = 0;
   std::vector<std::pair<std::size_t, Message>> sent_;
   std::vector<std::size_t> called_, ended_;
+  Time called_at_{};
   std::string said_;
   bool finished_ = false;
 };
@@ -168,6 +176,7 @@ TEST(CoordinatorMachine, TheEarliestFailureIsTheCulpritWhateverArrivesFirst) {
   Job job(plan_of({2, 2}));
   job.ready(0);
   job.ready(1);
+  job.at(milliseconds(1));
   job.say(1, Ended{3, 2'000, 1, 0});
   ASSERT_EQ(job.sent<Stop>().size(), 2U);
   EXPECT_EQ(job.sent<Stop>()[0].second.grace_ms, 10'000);
@@ -192,6 +201,22 @@ TEST(CoordinatorMachine, TheEarliestFailureIsTheCulpritWhateverArrivesFirst) {
   EXPECT_THAT(report, HasSubstr("rank 1 (host h0"));
   EXPECT_THAT(report, HasSubstr("SIGSEGV"));
   EXPECT_THAT(report, HasSubstr("| the cause\n"));
+}
+
+TEST(CoordinatorMachine, NothingFailedAfterItWasLearntHoweverItsClockIsMisjudged) {
+  JobPlan plan = plan_of({1, 1});
+  Job job(plan);
+  job.ready(0);
+  job.ready(1);
+  job.at(seconds(1));
+  // Host 0 seems a second ahead of what it is: of its round trip the way there took all.
+  job.say(0, Ended{0, std::chrono::nanoseconds(seconds(2)).count(), 7, 0});
+  job.at(seconds(1) + milliseconds(20));
+  job.say(1, Ended{1, std::chrono::nanoseconds(milliseconds(1'010)).count(), 9, 0});
+  job.leave(0);
+  job.leave(1);
+  ASSERT_TRUE(job.finished());
+  EXPECT_EQ(job.outcome().code, 7);
 }
 
 TEST(CoordinatorMachine, AnEarlyGoodEndIsNoFailure) {
@@ -253,6 +278,19 @@ TEST(CoordinatorMachine, WhatWasNotHeardWhileWeSleptIsNobodysFault) {
   job.ready(0);
   job.at(seconds(3'600));
   EXPECT_TRUE(job.ended().empty());
+}
+
+TEST(CoordinatorMachine, AShortPauseIsNotTakenFromTheTimeThatAgentsHaveToEndTheirs) {
+  Job job(plan_of({1, 1}));
+  job.ready(0);
+  job.ready(1);
+  job.interrupt();
+  job.at(milliseconds(500));
+  job.pause_until(milliseconds(2'500));
+  EXPECT_TRUE(job.ended().empty()) << "answers that came meanwhile were not read yet";
+  job.leave(0);
+  job.leave(1);
+  EXPECT_TRUE(job.finished());
 }
 
 TEST(CoordinatorMachine, AnInterruptHasAShortGraceAndASecondOneKills) {
@@ -400,6 +438,93 @@ TEST(CoordinatorMachine, AnElasticJobGoesOnWithTheHostsThatAreLeftAndTakesOneBac
   job.leave(2);
   EXPECT_EQ(job.sent<Start>().size(), 3U);
   EXPECT_FALSE(job.finished());
+}
+
+TEST(CoordinatorMachine, AHostThatWasGivenUpIsNotUsedUntilItsWorkersMustHaveEnded) {
+  JobPlan plan = plan_of({1, 1});
+  plan.max_restarts = 1;
+  Job job(plan);
+  job.ready(0);
+  job.ready(1);
+  job.answers_pings = false;
+  for (int second = 1; second < 8; ++second) {
+    job.at(seconds(second));
+    job.say(0, Note{"still here"});
+  }
+  job.at(seconds(8));
+  ASSERT_EQ(job.ended(), std::vector<std::size_t>{1});
+  job.leave(0);
+  ASSERT_EQ(job.called().back(), 1U);
+  EXPECT_GE(job.called_at(), seconds(20)) << "its agent, or the guard, takes 10 s to notice";
+}
+
+TEST(CoordinatorMachine, AnElasticJobCallsAHostAgainThatDidNotEndItsWorkers) {
+  JobPlan plan = plan_of({1, 1});
+  plan.least_hosts = 1;
+  plan.most_hosts = 2;
+  plan.max_restarts = 1;
+  Job job(plan);
+  job.ready(0);
+  job.ready(1);
+  job.say(0, Ended{0, 1, 3, 0});
+  job.leave(0);
+  for (int second = 1; second <= 15; ++second) job.at(seconds(second));
+  EXPECT_EQ(job.ended(), std::vector<std::size_t>{1});
+  EXPECT_EQ(job.called().back(), 1U);
+  EXPECT_GE(job.called_at(), seconds(15) + CoordinatorMachine::kOrphansEnd);
+}
+
+TEST(CoordinatorMachine, OutputOfHostsThatAreDoneIsWaitedForWhenAnotherIsGivenUp) {
+  JobPlan plan = plan_of({1, 1});
+  plan.least_hosts = 1;
+  plan.most_hosts = 2;
+  plan.max_restarts = 1;
+  Job job(plan);
+  job.ready(0);
+  job.ready(1);
+  job.forget();
+  job.say(0, Ended{0, 1, 3, 0});
+  job.say(0, Gone{0});
+  for (int second = 1; second <= 15; ++second) job.at(seconds(second));
+  ASSERT_EQ(job.ended(), std::vector<std::size_t>{1});
+  EXPECT_TRUE(job.sent<Prepare>().empty()) << "lines of the old attempt would be the new one's";
+  job.say(0, Drained{0});
+  EXPECT_EQ(job.sent<Prepare>().size(), 1U);
+}
+
+TEST(CoordinatorMachine, HowAWorkerEndsThatMakesRoomForAHostIsNoFailure) {
+  JobPlan plan = plan_of({1, 1});
+  plan.least_hosts = 1;
+  plan.most_hosts = 2;
+  Job job(plan);
+  job.ready(0);
+  job.ready(1);
+  job.lose(1);
+  job.leave(0);
+  job.ready(1);
+  job.say(0, Progress{1, 10});
+  job.forget();
+  job.say(0, Ended{0, 1, 143, 0});  // as a shell does at SIGTERM
+  job.leave(0);
+  EXPECT_FALSE(job.finished());
+  EXPECT_EQ(job.sent<Start>().size(), 2U);
+}
+
+TEST(CoordinatorMachine, AJobThatFailedBeforeItWasPreemptedIsRequeuedOnlyIfItWouldHaveGoneOn) {
+  for (const std::uint32_t restarts : {0U, 1U}) {
+    JobPlan plan = plan_of({1, 1});
+    plan.max_restarts = restarts;
+    Job job(plan);
+    job.ready(0);
+    job.ready(1);
+    job.say(0, Ended{0, 1, 7, 0});
+    job.preempt(seconds(30));
+    job.say(1, Ended{1, 2, 0, SIGTERM});
+    job.leave(0);
+    job.leave(1);
+    ASSERT_TRUE(job.finished());
+    EXPECT_EQ(job.outcome().code, restarts == 0 ? 7 : kExitPreempted);
+  }
 }
 
 TEST(CoordinatorMachine, TooFewHostsAreWaitedForButNotForEver) {
