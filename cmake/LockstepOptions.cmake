@@ -30,7 +30,7 @@ if(LOCKSTEP_SANITIZE)
   target_compile_options(lockstep_options INTERFACE
     -fsanitize=${LOCKSTEP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   # What sanitizers add to code confuses g++ 12 about std::regex: it takes a member for uninitialised.
-  target_compile_options(lockstep_options INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(lockstep_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(lockstep_options INTERFACE -fsanitize=${LOCKSTEP_SANITIZE})
   # The sanitizers' run time is not up when an ifunc is resolved, so kernels are compiled once.
   target_compile_definitions(lockstep_options INTERFACE LOCKSTEP_SINGLE_TARGET)

@@ -4,7 +4,7 @@ build_packages=(g++ cmake ninja-build libdnnl-dev libboost-dev libfmt-dev nlohma
                 libcli11-dev libssl-dev zlib1g-dev libhwloc-dev libpugixml-dev libucx-dev)
 data_packages=(dataset-fashion-mnist)
 test_packages=(libgtest-dev libgmock-dev python3 python3-numpy)
-cluster_packages=(openssh-client openssh-server)
+cluster_packages=(openssh-client openssh-server iproute2 openmpi-bin libopenmpi-dev munge slurmctld slurmd slurm-client)
 
 # Prints those of the given packages that are not installed, one a line.
 missing_packages() {

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <vector>
 
+#include "topology/letters.h"
 #include "topology/readers/lines.h"
 
 namespace lockstep::topology {
@@ -18,10 +19,6 @@ constexpr std::string_view kCounted = "HCA-";  // openibd counts adapters from 1
 constexpr std::array<std::string_view, 16> kDevices{
     kCounted, "mlx4_", "mlx5_", "mthca", "hfi1_", "qib", "ipath", "bnxt_re",
     "irdma",  "rocep", "roceo", "roces", "ibp",   "ibs", "ibo",   "ib"};
-
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
 
 bool is_name(std::string_view word) {
   return !word.empty() && std::ranges::all_of(word, [](unsigned char c) {

@@ -157,6 +157,7 @@ struct Interface {
   std::string master;                  // the bond or bridge it belongs to
   std::optional<double> rate_Gbps;
   std::optional<PciAddress> pci;
+  std::optional<bool> own_arp;  // answers ARP for its own addresses only (arp_ignore)
 
   bool operator==(const Interface&) const = default;
 };

@@ -14,7 +14,7 @@ struct Finding {
   Severity severity = Severity::warning;
   std::string code;     // a stable name in kebab case: "lost-nvlink"
   std::string message;  // one sentence, with the evidence: what was expected, what was found
-  std::string where;    // device, file:line, or host
+  std::string where;    // devices ("SW0, SW4"), file:line, or host
   std::string remedy;   // what to do about it; may be empty for `info`
 
   bool operator==(const Finding&) const = default;

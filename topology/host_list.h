@@ -17,9 +17,12 @@ class HostListError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Numbers keep the width of their range's first one: [07-12] is 07, 08, ..., 12. The names are in
-// the order of the list; repetitions are kept. Cost: linear in the names, of which there are at
-// most `most`, none longer than 255 bytes (POSIX). Errors: HostListError.
+// Elements stand between commas or blanks. Numbers keep the width of their range's first one:
+// [07-12] is 07, 08, ..., 12; a range has at most 65,536. The names are in Slurm's order, which of
+// several brackets counts the last fastest and the one before it slowest; repetitions are kept.
+// Text after the last bracket is taken, as by Slurm since 23 and not before. Cost: linear in the
+// names, of which there are at most `most`, none longer than 255 bytes (POSIX). Errors:
+// HostListError.
 [[nodiscard]] std::vector<std::string> expand_host_list(std::string_view list, std::size_t most);
 
 }  // namespace lockstep::topology

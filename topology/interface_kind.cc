@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "topology/letters.h"
+
 namespace lockstep::topology {
 namespace {
 
@@ -90,10 +92,6 @@ constexpr std::array kConventions{
     Convention{"p#p#*", InterfaceKind::physical},
     Convention{"wl*", InterfaceKind::physical},
 };
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 bool is_hexadecimal(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f');

@@ -22,6 +22,8 @@ struct JsonExtras {
   std::span<const PathTable> paths = {};  // of each host, in their order; or none at all
   // `--gpus N`: the GPUs of the first host that talk to each other best.
   std::span<const DeviceId> placement = {};
+  // What that choice could not take into account (topology/placement.h); empty: written as null.
+  std::string placement_caveat = {};
 };
 
 // The findings of the hosts stand among the cluster's, each with the position of its host.

@@ -133,6 +133,7 @@ void map_fields(Side& side, Value& interface) {
   side("master", interface.master);
   side("rate_Gbps", interface.rate_Gbps);
   side("pci", interface.pci);
+  side("own_arp", interface.own_arp);
 }
 
 template <typename Side, Either<Link> Value>

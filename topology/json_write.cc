@@ -120,6 +120,9 @@ std::string to_json(const Cluster& cluster, const JsonExtras& extras) {
   if (!extras.placement.empty()) {
     json["placement"] = OrderedJson::array();
     for (const DeviceId gpu : extras.placement) json["placement"].push_back(to_string(gpu));
+    json["placement_caveat"] = extras.placement_caveat.empty()
+                                   ? OrderedJson(nullptr)
+                                   : OrderedJson(extras.placement_caveat);
   }
   return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "topology/merge/interfaces.h"
 #include "topology/merge/nics.h"
 #include "topology/merge/pairs.h"
+#include "topology/merge/strangers.h"
 
 namespace lockstep::topology {
 namespace {
@@ -33,15 +36,29 @@ std::vector<std::string> sources_of(const std::vector<Machine>& parts) {
   return all;
 }
 
+// Where it is in the merged machine; what names no devices ("SW0, SW4") stays as it is.
+std::string place_of(const std::string& where, std::size_t part,
+                     const merging::Groupings& groupings) {
+  constexpr std::string_view kBetween = ", ";
+  std::string places;
+  for (std::string_view left = where; !left.empty();) {
+    const std::size_t end = std::min(left.find(kBetween), left.size());
+    const auto id = parse_device_id(left.substr(0, end));
+    const auto place = id ? groupings.place_of(part, *id) : std::nullopt;
+    if (!place) return where;
+    places += fmt::format("{}{}", places.empty() ? "" : kBetween, to_string(*place));
+    left.remove_prefix(std::min(end + kBetween.size(), left.size()));
+  }
+  return places;
+}
+
 // Those of reading, each once, in the ids of the merged machine.
 void take_findings(Machine& into, const merging::Recordings& recordings,
                    const merging::Groupings& groupings) {
   std::vector<Finding> read;
   for (std::size_t part = 0; part < recordings.parts.size(); ++part) {
     for (Finding finding : recordings.parts[part].findings) {
-      if (const auto id = parse_device_id(finding.where)) {
-        if (const auto place = groupings.place_of(part, *id)) finding.where = to_string(*place);
-      }
+      finding.where = place_of(finding.where, part, groupings);
       if (std::ranges::find(read, finding) == read.end()) read.push_back(std::move(finding));
     }
   }
@@ -66,6 +83,8 @@ Machine merge(std::vector<Machine> parts) {
       merging::merge_switches(recordings, groupings.nvswitches, &Machine::nvswitches);
   auto [nics, members] = merging::merge_nics(recordings, groupings.nics, merged.findings);
   merged.nics = std::move(nics);
+  std::ranges::move(merging::strangers(recordings, groupings.nics),
+                    std::back_inserter(merged.findings));
   merged.interfaces = merging::merge_interfaces(recordings, merged.findings);
   merging::merge_pairs(merged, recordings, groupings);
   merging::join_ports(merged);

@@ -22,7 +22,9 @@ namespace lockstep::topology {
 // itself or by Interface::master. A port that only one recording tells apart from its sibling has
 // the sibling's place.
 //
-// `parts` of different hosts are merged as well, with a finding. Cost: O(parts x devices^2).
+// `parts` of different hosts are merged as well, with a finding where names of hosts or adapters
+// tell (topology/merge/strangers.h); a matrix with other adapters than a list has one too. Cost:
+// O(parts x devices^2).
 [[nodiscard]] Machine merge(std::vector<Machine> parts);
 
 }  // namespace lockstep::topology

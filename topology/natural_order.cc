@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "topology/letters.h"
+
 namespace lockstep::topology {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Takes the digits at the front of `text` off it; without leading zeros.
 std::string_view take_number(std::string_view& text) {

@@ -13,8 +13,6 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr std::size_t kNowhere = std::string_view::npos;
-
 // Sizes double or grow by a step; no sweep has more.
 constexpr std::size_t kMaxRows = 1 << 16;
 

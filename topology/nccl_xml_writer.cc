@@ -9,6 +9,7 @@
 #include <optional>
 #include <pugixml.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -50,6 +51,13 @@ class Writer {
       if (find_numa(machine_, numa) == nullptr) write_cpu(numa, nullptr);
     }
     write_lost();
+    if (!system_.first_child()) {
+      throw std::invalid_argument(fmt::format(
+          "expected processors or PCI devices for NCCL's topology file, found none in what was "
+          "read of {}; there is nothing to write: add a recording of its devices (lstopo's XML, "
+          "lspci -vvv), or run this on the host",
+          machine_.name.empty() ? "the host" : machine_.name));
+    }
     std::ostringstream text;
     document_.save(text, "  ", pugi::format_default | pugi::format_no_declaration);
     return text.str();

@@ -19,6 +19,8 @@ enum class NcclXmlForm {
 
 // Devices without a PCI address are left out of the form for virtual machines; devices that hang
 // off nothing stand in a cpu of numaid -1, as NCCL has it. Of several ways up the first one counts.
+// Errors: std::invalid_argument where the machine has neither NUMA nodes nor devices, as one of
+// which only settings were read.
 [[nodiscard]] std::string write_nccl_xml(const Machine& machine, NcclXmlForm form);
 
 }  // namespace lockstep::topology

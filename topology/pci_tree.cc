@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "topology/pci_vendors.h"
+
 namespace lockstep::topology {
 namespace {
 
-constexpr std::uint32_t kNvidia = 0x10de;
-constexpr std::uint32_t kAmd = 0x1002;
 constexpr int kDeepest = 32;  // PCI buses nest less deep than that
 
 std::uint32_t upper_class(const PciDevice& pci) {

@@ -198,4 +198,17 @@ std::vector<DeviceId> best_gpus(const PathTable& paths, int gpus, int count) {
       worths, gpus <= kExactGpus ? best_of_all(worths, count) : good_of_many(worths, count));
 }
 
+std::string placement_caveat(const Machine& machine) {
+  const bool is_hidden =
+      std::ranges::count(machine.findings, "nvlink-not-shown", &Finding::code) > 0;
+  const bool is_known =
+      std::ranges::any_of(machine.stated,
+                          [](const StatedPath& path) { return path.label.starts_with("NV"); }) ||
+      std::ranges::any_of(machine.links,
+                          [](const Link& link) { return link.kind == LinkKind::nvlink; });
+  if (!is_hidden || is_known) return {};
+  return "by PCIe alone, since this recording does not show NVLink, which would decide: add "
+         "`nvidia-smi topo -m`";
+}
+
 }  // namespace lockstep::topology

@@ -1,8 +1,9 @@
 // Which GPUs of a machine a job of a few should have.
 //
-// Thread rule: a pure function.
+// Thread rule: pure functions.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "topology/paths.h"
@@ -17,5 +18,9 @@ namespace lockstep::topology {
 // Cost: up to 16 GPUs at most 12,870 sets; beyond O(gpus^2 count). Errors: std::invalid_argument
 // where `count` is not 1 to `gpus`.
 [[nodiscard]] std::vector<DeviceId> best_gpus(const PathTable& paths, int gpus, int count);
+
+// What the choice could not take into account, as a sentence's end; empty where it took all: where
+// the recording is of PCIe only (`nvidia-smi topo -mp`), whether NVLinks join the GPUs.
+[[nodiscard]] std::string placement_caveat(const Machine& machine);
 
 }  // namespace lockstep::topology

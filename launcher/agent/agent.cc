@@ -10,14 +10,21 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <optional>
+#include <utility>
 
 #include "launcher/agent/agent_machine.h"
-#include "launcher/agent/held_port.h"
+#include "launcher/agent/host_tuning.h"
+#include "launcher/agent/oom.h"
 #include "launcher/agent/outbound.h"
+#include "launcher/agent/store_host.h"
 #include "launcher/agent/worker.h"
+#include "launcher/agent/worker_setting.h"
+#include "launcher/network/host_addresses.h"
+#include "launcher/network/meeting_point.h"
 #include "launcher/process/descendants.h"
 #include "launcher/process/reactor.h"
 #include "launcher/process/signals.h"
@@ -45,12 +52,16 @@ std::string host_name() {
 
 class Agent {
  public:
-  Agent(const AgentChannel& channel, const std::string& version);
+  Agent(const AgentOptions& options, GuardLink guard);
   void run();
 
  private:
   void perform(const AgentMachine::Actions& actions);
+  void listen_for_others(const Survey& survey);
+  void try_addresses(const Reach& reach);
+  void open_store(const Prepare& prepare);
   void start_workers(const HostJob& job);
+  [[nodiscard]] HostJob tuned(HostJob job);
   void watch_stream(Worker& worker, WorkerStream& stream);
   void read_coordinator();
   void lose_coordinator();
@@ -63,22 +74,28 @@ class Agent {
   void adjust_reading();
   [[nodiscard]] bool finished();
 
-  AgentChannel channel_;
+  AgentOptions channel_;
+  GuardLink guard_;
   Descendants descendants_;
-  HeldPort port_;
   Signals signals_{SIGCHLD, SIGPIPE, SIGTERM, SIGINT, SIGHUP};
   Reactor reactor_;
   AgentMachine machine_;
+  OomWatch oom_;
   FrameParser parser_;
   Outbound outbound_;
   std::list<Worker> workers_;  // handlers keep references to its members
+  std::optional<MeetingPoint> meeting_point_;
+  std::optional<ReachTest> reach_test_;
+  std::optional<StoreHost> store_;
+  std::optional<HostProbe> probe_;
   bool exit_ = false;
   bool lost_ = false;
   bool reading_ = true;
   bool log_failed_ = false;
 };
 
-Agent::Agent(const AgentChannel& channel, const std::string& version) : channel_(channel) {
+Agent::Agent(const AgentOptions& options, GuardLink guard)
+    : channel_(options), guard_(std::move(guard)), machine_(options.silence, steady_now()) {
   set_nonblocking(channel_.from_coordinator);
   set_nonblocking(channel_.to_coordinator);
   reactor_.watch(channel_.from_coordinator, EPOLLIN, [this](std::uint32_t) { read_coordinator(); });
@@ -97,28 +114,44 @@ Agent::Agent(const AgentChannel& channel, const std::string& version) : channel_
       lose_coordinator();
     }
   });
-  outbound_.send(Ready{version, host_name(), ::getpid(), port_.number()});
+  reactor_.watch(guard_.guard(), EPOLLIN, [this](std::uint32_t) {
+    reactor_.forget(guard_.guard());
+    lose_coordinator();
+  });
+  if (options.tune == AgentOptions::Tune::kYes) probe_.emplace();
+  const char* ssh = std::getenv("SSH_CONNECTION");
+  outbound_.send(
+      Ready{options.version, host_name(), ::getpid(),
+            addresses_to_offer(interface_addresses(),
+                               ssh != nullptr ? address_of_ssh_connection(ssh) : std::string())});
 }
 
 void Agent::run() {
   write_out();
   while (!finished()) {
-    std::optional<Time> timeout;
-    if (const auto deadline = machine_.deadline()) {
-      timeout = std::max(*deadline - steady_now(), Time::zero());
-    }
-    reactor_.wait(timeout);
+    const Time deadline = std::min(machine_.deadline().value_or(Time::max()), guard_.next_beat());
+    reactor_.wait(std::max(deadline - steady_now(), Time::zero()));
+    guard_.beat(steady_now());
     reap_orphans();
     perform(machine_.time_passed(steady_now()));
     adjust_reading();
     write_out();
   }
+  guard_.released();
 }
 
 void Agent::perform(const AgentMachine::Actions& actions) {
   for (const AgentMachine::Action& action : actions) {
-    if (const auto* start = std::get_if<AgentMachine::StartWorkers>(&action)) {
-      start_workers(start->job);
+    if (const auto* survey = std::get_if<AgentMachine::ListenForOthers>(&action)) {
+      listen_for_others(survey->survey);
+    } else if (const auto* addresses = std::get_if<AgentMachine::TryAddresses>(&action)) {
+      try_addresses(addresses->reach);
+    } else if (const auto* store = std::get_if<AgentMachine::OpenStore>(&action)) {
+      open_store(store->prepare);
+    } else if (std::holds_alternative<AgentMachine::CloseStore>(action)) {
+      store_.reset();
+    } else if (const auto* start = std::get_if<AgentMachine::StartWorkers>(&action)) {
+      start_workers(tuned(start->job));
     } else if (const auto* groups = std::get_if<AgentMachine::SignalGroups>(&action)) {
       for (const Worker& worker : workers_) {
         if (!worker.ended) ::kill(-worker.process.pid, groups->signal);
@@ -137,11 +170,71 @@ void Agent::perform(const AgentMachine::Actions& actions) {
   }
 }
 
+void Agent::listen_for_others(const Survey& survey) {
+  meeting_point_.emplace(reactor_, survey.token);
+  outbound_.send(Surveyed{survey.generation, meeting_point_->port()});
+}
+
+void Agent::try_addresses(const Reach& reach) {
+  const auto answer = [this,
+                       generation = reach.generation](const std::vector<ReachedAddress>& reached) {
+    Reached message{generation, {}, {}};
+    for (const ReachedAddress& one : reached) {
+      message.addresses.push_back(one.address);
+      message.interfaces.push_back(one.interface);
+    }
+    outbound_.send(message);
+  };
+  reach_test_.emplace(
+      reactor_,
+      ReachTest::Question{.addresses = reach.addresses, .port = reach.port, .token = reach.token},
+      answer);
+}
+
+void Agent::open_store(const Prepare& prepare) {
+  meeting_point_.reset();
+  Prepared answer{prepare.generation, 0, 0, {}};
+  try {
+    store_.emplace(prepare);
+    answer.store_port = store_->store_port();
+    answer.master_port = store_->master_port();
+  } catch (const std::exception& error) {
+    answer.why = error.what();
+  }
+  outbound_.send(answer);
+}
+
+// The advice joins the workers' environment. A host that cannot be read is no reason not to start.
+HostJob Agent::tuned(HostJob job) {
+  if (!probe_) return job;
+  try {
+    const Tuning tuning = probe_->tune(job);
+    job.environment.insert(job.environment.end(), tuning.environment.begin(),
+                           tuning.environment.end());
+    outbound_.send(Tuned{tuning.probe.count(),
+                         static_cast<std::uint32_t>(tuning.environment.size()),
+                         tuning.explanation});
+  } catch (const std::exception& error) {
+    outbound_.send(Note{fmt::format("NCCL is left to itself: {}", error.what())});
+  }
+  return job;
+}
+
 void Agent::start_workers(const HostJob& job) {
+  reach_test_.reset();
+  workers_.clear();  // of the attempt before: all have ended, and their output is sent
   const SecretFile secret(job.secret);
+  std::vector<WorkerSetting> settings;
+  try {
+    settings = worker_settings(job, guard_.job_id(), probe_ ? &*probe_ : nullptr);
+  } catch (const std::exception& error) {
+    settings.assign(job.local_world, {.job_id = guard_.job_id()});
+    outbound_.send(Note{fmt::format("workers are not bound to CPUs: {}", error.what())});
+  }
   for (std::uint32_t local_rank = 0; local_rank < job.local_world; ++local_rank) {
     try {
-      Worker& worker = workers_.emplace_back(start_worker(job, local_rank, secret));
+      Worker& worker =
+          workers_.emplace_back(start_worker(job, local_rank, secret, settings[local_rank]));
       reactor_.watch(worker.process.pidfd.get(), EPOLLIN,
                      [this, &worker](std::uint32_t) { reap(worker); });
       for (WorkerStream& stream : worker.streams) watch_stream(worker, stream);
@@ -166,7 +259,7 @@ void Agent::read_coordinator() {
     try {
       parser_.add({buffer.data(), static_cast<std::size_t>(count)});
       while (const auto body = parser_.next()) {
-        perform(machine_.received(decode(*body), steady_now()));
+        perform(machine_.received(decode(*body), wall_now_ns(), steady_now()));
       }
     } catch (const ProtocolError&) {
       lost = true;  // a coordinator that cannot be understood cannot be obeyed
@@ -227,8 +320,15 @@ void Agent::reap(Worker& worker) {
   worker.ended = true;
   reactor_.forget(worker.process.pidfd.get());
   worker.process.pidfd.reset();
-  const Ending ending =
-      info.si_code == CLD_EXITED ? Ending{info.si_status, 0} : Ending{0, info.si_status};
+  Ending ending;
+  if (info.si_code == CLD_EXITED) {
+    ending.code = info.si_status;
+  } else {
+    ending.signal = info.si_status;
+    if (ending.signal == SIGKILL && !machine_.has_killed()) {
+      ending.killer = oom_.explain(worker.process.pid);
+    }
+  }
   perform(machine_.worker_ended(worker.rank, ending, wall_now_ns(), steady_now()));
 }
 
@@ -291,9 +391,9 @@ bool Agent::finished() {
 
 }  // namespace
 
-void run_agent(const AgentChannel& channel, const std::string& version) {
+void run_agent(const AgentOptions& options, GuardLink guard) {
   become_subreaper();
-  Agent(channel, version).run();
+  Agent(options, std::move(guard)).run();
 }
 
 }  // namespace lockstep::launcher

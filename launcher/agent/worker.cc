@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
-#include "launcher/agent/allowed_cpus.h"
 #include "launcher/agent/worker_environment.h"
 #include "launcher/process/system_call.h"
+#include "launcher/program_search.h"
 
 namespace lockstep::launcher {
 
@@ -30,7 +31,31 @@ UniqueFd SecretFile::open() const {
   return UniqueFd(checked(::open(path.c_str(), O_RDONLY | O_CLOEXEC), "open " + path));
 }
 
-Worker start_worker(const HostJob& job, std::uint32_t local_rank, const SecretFile& secret) {
+namespace {
+
+std::string search_path(const std::vector<std::string>& environment) {
+  constexpr std::string_view kPath = "PATH=";
+  for (const std::string& entry : environment) {
+    if (entry.starts_with(kPath)) return entry.substr(kPath.size());
+  }
+  return "/bin:/usr/bin";
+}
+
+// The program as this host has it.
+std::string program_here(const HostJob& job) {
+  if (job.program == Program::kUsers) {
+    return job.file.find('/') != std::string::npos
+               ? job.file
+               : find_program(job.file, search_path(job.environment));
+  }
+  if (::access(job.file.c_str(), X_OK) == 0) return job.file;
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "lockstep";
+}
+
+}  // namespace
+
+Worker start_worker(const HostJob& job, std::uint32_t local_rank, const SecretFile& secret,
+                    const WorkerSetting& setting) {
   Worker worker;
   worker.rank = job.first_rank + local_rank;
   const std::string log = log_file(job.run_folder, worker.rank);
@@ -43,10 +68,12 @@ Worker start_worker(const HostJob& job, std::uint32_t local_rank, const SecretFi
   const UniqueFd own_secret = secret.open();
   Pipe out = make_pipe(), err = make_pipe();
   ProcessPlan plan;
-  plan.file = job.file;
+  plan.file = program_here(job);
   plan.args = job.args;
-  plan.environment = worker_environment(job, local_rank, {allowed_cpus(), own_secret.get()});
+  plan.environment =
+      worker_environment(job, local_rank, {setting.threads, own_secret.get(), setting.job_id});
   plan.directory = job.directory;
+  plan.cpus = setting.cpus;
   plan.in = nothing.get();
   plan.out = out.write.get();
   plan.err = err.write.get();

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "launcher/agent/line_splitter.h"
+#include "launcher/agent/worker_setting.h"
 #include "launcher/process/spawn.h"
 #include "launcher/protocol/message.h"
 
@@ -40,6 +42,6 @@ struct Worker {
 
 // Opens the log, starts the process. Throws SpawnError or std::system_error.
 [[nodiscard]] Worker start_worker(const HostJob& job, std::uint32_t local_rank,
-                                  const SecretFile& secret);
+                                  const SecretFile& secret, const WorkerSetting& setting);
 
 }  // namespace lockstep::launcher

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "launcher/process/job_processes.h"
+
 namespace lockstep::launcher {
 namespace {
 
@@ -134,8 +136,8 @@ std::vector<std::string> worker_environment(const HostJob& job, std::uint32_t lo
   set_torchrun_variables(environment, job, local_rank);
   set_lockstep_variables(environment, job, local_rank);
   environment.set("LOCKSTEP_SECRET_FD", facts.secret_fd);
-  environment.set_if_unset("OMP_NUM_THREADS",
-                           std::max(facts.allowed_cpus / job.local_world, std::uint32_t{1}));
+  environment.set(kJobVariable, facts.job_id);
+  environment.set_if_unset("OMP_NUM_THREADS", facts.threads);
   environment.set_if_unset("PYTHONUNBUFFERED", "1");
   environment.set_if_unset("GLOO_SOCKET_IFNAME", job.interface);
   environment.set_if_unset("NCCL_SOCKET_IFNAME", job.interface);

@@ -12,8 +12,9 @@ namespace lockstep::launcher {
 
 // What only the worker's host knows.
 struct HostFacts {
-  std::uint32_t allowed_cpus = 1;
+  std::uint32_t threads = 1;  // what OMP_NUM_THREADS defaults to
   int secret_fd = -1;
+  std::string job_id = {};  // what marks the processes of this job on this host
 };
 
 // The launcher's environment without rank variables of other launchers, with ours. All else,

@@ -23,12 +23,24 @@ std::string explain(const CLI::App& app, const std::string& extra) {
   if (!extra.starts_with('-')) return fmt::format("unexpected argument '{}'", extra);
   const std::string flag = extra.substr(0, extra.find('='));
   const std::vector<std::string> flags = flags_of(app);
-  const auto other = runtime::nearest(flag, {flags.begin(), flags.end()});
+  const auto other = meant_by(flag, {flags.begin(), flags.end()});
   return other ? fmt::format("unknown flag '{}'; did you mean '{}'?", flag, *other)
                : fmt::format("unknown flag '{}'", flag);
 }
 
 }  // namespace
+
+std::optional<std::string_view> meant_by(std::string_view word,
+                                         const std::vector<std::string_view>& names) {
+  constexpr std::size_t kFewestLetters = 2;
+  std::optional<std::string_view> begun;
+  if (word.size() - std::min(word.find_first_not_of('-'), word.size()) >= kFewestLetters) {
+    for (const std::string_view name : names) {
+      if (name.starts_with(word) && (!begun || name.size() < begun->size())) begun = name;
+    }
+  }
+  return begun ? begun : runtime::nearest(word, names);
+}
 
 std::optional<int> parse_command_line(CLI::App& app, std::vector<std::string> args) {
   std::ranges::reverse(args);  // as CLI11 wants them

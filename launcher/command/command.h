@@ -29,6 +29,11 @@ class UsageError : public std::runtime_error {
 // one.
 [[nodiscard]] std::optional<int> parse_command_line(CLI::App& app, std::vector<std::string> args);
 
+// The flag or command that was meant by a mistyped one: the shortest that begins with `word`, if
+// that has two letters, else the nearest; none where none is near.
+[[nodiscard]] std::optional<std::string_view> meant_by(std::string_view word,
+                                                       const std::vector<std::string_view>& names);
+
 int run_launch(const std::vector<std::string>& args);
 int run_probe(const std::vector<std::string>& args);
 int run_train(const std::vector<std::string>& args);

@@ -7,12 +7,14 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <utility>
 
+#include "launcher/hosts/allocation.h"
+#include "launcher/hosts/host_file.h"
+#include "launcher/hosts/ssh_destination.h"
 #include "launcher/remote/everywhere.h"
-#include "launcher/remote/host_list.h"
-#include "topology/advice/gid_facts.h"
-#include "topology/advice/nccl_library.h"
 #include "topology/cluster_merge.h"
+#include "topology/fabric_join.h"
 #include "topology/findings/judge.h"
 #include "topology/json.h"
 #include "topology/merge.h"
@@ -56,17 +58,42 @@ topology::Recording recording_of(const std::string& path) {
   return {.name = path, .text = text_of(file, path)};
 }
 
-void add_new(std::vector<topology::Finding>& findings, std::vector<topology::Finding> more) {
-  for (topology::Finding& finding : more) {
-    if (std::ranges::find(findings, finding) == findings.end())
-      findings.push_back(std::move(finding));
+// The fabric, out of as many files as there are subnets in it.
+class ReadFabric {
+ public:
+  void add(topology::Fabric fabric, const std::string& file,
+           std::vector<topology::Finding>& found) {
+    if (!fabric_) {
+      fabric_ = std::move(fabric);
+      source_ = file;
+    } else if (topology::has_guids(*fabric_) && topology::has_guids(fabric)) {
+      fabric_ = topology::joined(std::move(*fabric_), std::move(fabric));
+      source_ += " and " + file;
+    } else {
+      found.push_back(
+          {.severity = topology::Severity::warning,
+           .code = "second-fabric",
+           .message = fmt::format("{} has a fabric too, which cannot be joined with "
+                                  "that of {}: only ibnetdiscover has GUIDs to tell "
+                                  "nodes by",
+                                  file, source_),
+           .where = file,
+           .remedy = fmt::format("leave one of them out; that of {} is used", source_)});
+    }
   }
-}
+
+  std::optional<topology::Fabric> take() { return std::move(fabric_); }
+  [[nodiscard]] const std::string& source() const { return source_; }
+
+ private:
+  std::optional<topology::Fabric> fabric_;
+  std::string source_;
+};
 
 View from_files(const std::vector<std::string>& paths) {
   std::vector<topology::Machine> parts, hosts;
   std::vector<topology::Finding> of_all;
-  std::optional<topology::Fabric> fabric;
+  ReadFabric fabric;
   for (const std::string& path : paths) {
     const topology::Recording recording = recording_of(path);
     if (topology::is_lockstep_json(recording.text)) {
@@ -76,13 +103,13 @@ View from_files(const std::vector<std::string>& paths) {
       } else {
         std::ranges::move(cluster.hosts, std::back_inserter(hosts));
       }
-      if (cluster.fabric) fabric = std::move(cluster.fabric);
+      if (cluster.fabric) fabric.add(std::move(*cluster.fabric), recording.name, of_all);
       std::ranges::move(cluster.findings, std::back_inserter(of_all));
       continue;
     }
     topology::Reading reading = topology::read_recording(recording);
     if (reading.fabric) {
-      fabric = std::move(reading.fabric);
+      fabric.add(std::move(*reading.fabric), recording.name, of_all);
       std::ranges::move(reading.machine.findings, std::back_inserter(of_all));
     } else {
       parts.push_back(std::move(reading.machine));
@@ -93,31 +120,36 @@ View from_files(const std::vector<std::string>& paths) {
     if (host.name.empty()) host.name = fs::path(paths.front()).stem().string();
     hosts.insert(hosts.begin(), std::move(host));
   }
-  View view{.cluster = topology::merge_hosts(std::move(hosts), std::move(fabric)),
+  View view{.cluster = topology::merge_hosts(std::move(hosts), fabric.take()),
+            .fabric_source = fabric.source(),
             .complete = true,
             .here = false};
   add_new(view.cluster.findings, std::move(of_all));
   return view;
 }
 
-View from_hosts(const std::vector<std::string>& names, const ViewOptions& options) {
+View from_hosts(const Allocation& allocation, const ViewOptions& options) {
   const RemoteProgram program{.path = fs::read_symlink("/proc/self/exe"),
                               .name = "lockstep",
                               .args = {"probe", "--format", "json"}};
   RemoteOptions remote;
   remote.client = options.ssh;
   remote.deadline = std::chrono::seconds(options.deadline_s);
+  std::vector<std::string> destinations;
+  for (const AllocatedHost& host : allocation.hosts) destinations.push_back(ssh_destination(host));
   View view;
   std::vector<topology::Machine> hosts;
   std::vector<topology::Finding> unreached;
-  for (const RemoteResult& result : run_everywhere(names, program, remote)) {
+  auto asked = allocation.hosts.begin();
+  for (const RemoteResult& result : run_everywhere(destinations, program, remote)) {
+    const std::string& name = (asked++)->name;
     std::string failure = result.failure;
     if (result.output) {
       try {
         topology::Cluster seen =
-            topology::cluster_from_json({.name = result.host, .text = *result.output});
+            topology::cluster_from_json({.name = name, .text = *result.output});
         for (topology::Machine& host : seen.hosts) {
-          host.name = result.host;
+          host.name = name;
           hosts.push_back(std::move(host));
         }
         continue;
@@ -129,13 +161,32 @@ View from_hosts(const std::vector<std::string>& names, const ViewOptions& option
     unreached.push_back(
         {.severity = topology::Severity::error,
          .code = "host-not-reached",
-         .message = fmt::format("{} {}", result.host, failure),
-         .where = result.host,
+         .message = fmt::format("{} {}", name, failure),
+         .where = name,
          .remedy = fmt::format("try `{} {} lockstep probe`", options.ssh, result.host)});
   }
   view.cluster = topology::merge_hosts(std::move(hosts));
   view.cluster.findings.insert(view.cluster.findings.begin(), unreached.begin(), unreached.end());
   return view;
+}
+
+// The hosts of the flags; a batch system's are not looked at unasked.
+std::optional<Allocation> allocation_of(const ViewOptions& options) {
+  HostRequest request;
+  request.hosts = options.hosts;
+  request.hostfile = options.hostfile;
+  if (options.hostfile_format) {
+    const auto format = hostfile_format(*options.hostfile_format);
+    if (!format) {
+      throw AllocationError(fmt::format(
+          "--hostfile-format {}: expected openmpi, hydra or deepspeed", *options.hostfile_format));
+    }
+    request.format = *format;
+  }
+  Allocation allocation = find_hosts(request, {}, read_host_file);
+  if (allocation.origin == Allocation::Origin::kThisMachine) return std::nullopt;
+  for (const std::string& note : allocation.notes) fmt::print(stderr, "note: {}\n", note);
+  return allocation;
 }
 
 View view_of(const ViewOptions& options) {
@@ -146,12 +197,14 @@ View view_of(const ViewOptions& options) {
     throw UsageError("--from, --hosts and --hostfile do not go together: give one of them");
   if (!options.from.empty()) return from_files(options.from);
   try {
-    if (options.hosts) return from_hosts(hosts_of(*options.hosts), options);
-    if (options.hostfile) return from_hosts(hosts_of_file(*options.hostfile), options);
-  } catch (const HostListError& error) {
+    if (const auto allocation = allocation_of(options)) return from_hosts(*allocation, options);
+  } catch (const AllocationError& error) {
     throw UsageError(error.what());
   }
-  return {.cluster = topology::merge_hosts({topology::probe()}), .complete = true, .here = true};
+  return {.cluster = topology::merge_hosts({topology::probe()}),
+          .fabric_source = "",
+          .complete = true,
+          .here = true};
 }
 
 }  // namespace
@@ -165,6 +218,9 @@ void add_view_options(CLI::App& app, ViewOptions& options) {
       ->allow_extra_args(false);
   app.add_option("--hosts", options.hosts, "look at these hosts, by ssh")->type_name("A,B,C");
   app.add_option("--hostfile", options.hostfile, "the same, one host a line")->type_name("FILE");
+  app.add_option("--hostfile-format", options.hostfile_format,
+                 "openmpi, hydra or deepspeed (default: recognised by its content)")
+      ->type_name("NAME");
   app.add_option("--ssh", options.ssh, "the ssh client and its flags (default: ssh)")
       ->type_name("COMMAND");
   app.add_option("--deadline", options.deadline_s, "seconds for a host to answer (default: 20)")
@@ -180,13 +236,11 @@ View look(const ViewOptions& options) {
   return view;
 }
 
-topology::HostAdvice advice_for(const topology::Machine& machine, topology::AdviceOptions options,
-                                bool here) {
-  options.gids = topology::gid_facts(machine);
-  if (here && options.nccl.empty() && !machine.system.nccl_library.empty()) {
-    options.known_variables = topology::variables_of_library(machine.system.nccl_library);
+void add_new(std::vector<topology::Finding>& findings, std::vector<topology::Finding> more) {
+  for (topology::Finding& finding : more) {
+    if (std::ranges::find(findings, finding) == findings.end())
+      findings.push_back(std::move(finding));
   }
-  return topology::advise(machine, topology::paths_of(machine), options);
 }
 
 }  // namespace lockstep::launcher

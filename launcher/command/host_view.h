@@ -16,7 +16,7 @@ namespace lockstep::launcher {
 
 struct ViewOptions {
   std::vector<std::string> from;  // files; several are recordings of one host
-  std::optional<std::string> hosts, hostfile;
+  std::optional<std::string> hosts, hostfile, hostfile_format;
   std::string ssh = "ssh";
   int deadline_s = 20;
 };
@@ -25,6 +25,7 @@ void add_view_options(CLI::App& app, ViewOptions& options);
 
 struct View {
   topology::Cluster cluster;  // findings of judging included
+  std::string fabric_source;  // the files that cluster.fabric was read from
   bool complete = true;       // every host was reached
   bool here = false;          // it is this host, live
 };
@@ -33,8 +34,7 @@ struct View {
 // be read. Hosts that were not reached are findings of the cluster.
 [[nodiscard]] View look(const ViewOptions& options);
 
-// The advice for a host, with what its GID tables say and, where it is this one, its libnccl.
-[[nodiscard]] topology::HostAdvice advice_for(const topology::Machine& machine,
-                                              topology::AdviceOptions options, bool here);
+// Adds those that are not there yet.
+void add_new(std::vector<topology::Finding>& findings, std::vector<topology::Finding> more);
 
 }  // namespace lockstep::launcher

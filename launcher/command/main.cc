@@ -12,7 +12,6 @@
 #include "launcher/command/command.h"
 #include "launcher/coordinator/outcome.h"
 #include "launcher/process/system_call.h"
-#include "runtime/nearest.h"
 
 namespace lockstep::launcher {
 namespace {
@@ -55,7 +54,7 @@ int run(const std::vector<std::string>& args) {
 
   std::vector<std::string_view> names{"--help", "--version"};
   for (const Command& command : kCommands) names.push_back(command.name);
-  const auto other = runtime::nearest(args[0], names);
+  const auto other = meant_by(args[0], names);
   throw UsageError(fmt::format("unknown {} '{}'{}\n  `lockstep --help` shows what there is",
                                args[0].starts_with('-') ? "flag" : "command", args[0],
                                other ? fmt::format("; did you mean '{}'?", *other) : ""));

@@ -19,7 +19,7 @@
 namespace lockstep::launcher {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kProbeExamples =
     "examples:\n"
     "  lockstep probe\n"
     "  lockstep probe --format svg > host.svg\n"
@@ -27,19 +27,19 @@ constexpr const char* kExamples =
     "  nvidia-smi topo -m | lockstep probe --from - --gpus 4\n\n"
     "exit code: 0 done; 1 something could not be read or reached; 2 wrong usage.\n";
 
-struct Options {
+struct ProbeOptions {
   ViewOptions view;
   int gpus = 0;
   std::string format = "text";
 };
 
-std::optional<int> parse(const std::vector<std::string>& args, Options& options) {
+std::optional<int> parse_probe(const std::vector<std::string>& args, ProbeOptions& options) {
   CLI::App app(
       "Shows the processors, GPUs, network adapters and switches of hosts, how they reach each "
       "other, and what is wrong.\n"
       "Needs no root. Without flags: this host.",
       "lockstep probe");
-  app.footer(kExamples);
+  app.footer(kProbeExamples);
   add_view_options(app, options.view);
   app.add_option("--gpus", options.gpus, "name the N GPUs that talk to each other best")
       ->type_name("N")
@@ -89,7 +89,9 @@ void print_text(const View& view, const std::vector<topology::DeviceId>& placeme
     std::string names;
     for (const topology::DeviceId gpu : placement)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(gpu));
-    fmt::print("\nthe {} GPUs that talk to each other best: {}\n", placement.size(), names);
+    const std::string caveat = topology::placement_caveat(view.cluster.hosts.front());
+    fmt::print("\nthe {} GPUs that talk to each other best: {}{}{}\n", placement.size(), names,
+               caveat.empty() ? "" : "; ", caveat);
   }
   if (view.cluster.fabric) fmt::print("{}", topology::draw_fabric(*view.cluster.fabric));
   if (!view.cluster.findings.empty())
@@ -100,14 +102,17 @@ void print_json(const View& view, const std::vector<topology::DeviceId>& placeme
   std::vector<topology::PathTable> paths;
   for (const topology::Machine& machine : view.cluster.hosts)
     paths.push_back(topology::paths_of(machine));
-  fmt::print("{}", topology::to_json(view.cluster, {.paths = paths, .placement = placement}));
+  topology::JsonExtras extras{.paths = paths, .placement = placement, .placement_caveat = ""};
+  if (!placement.empty())
+    extras.placement_caveat = topology::placement_caveat(view.cluster.hosts.front());
+  fmt::print("{}", topology::to_json(view.cluster, extras));
 }
 
 }  // namespace
 
 int run_probe(const std::vector<std::string>& args) {
-  Options options;
-  if (const auto done = parse(args, options)) return *done;
+  ProbeOptions options;
+  if (const auto done = parse_probe(args, options)) return *done;
   const View view = look(options.view);
   const std::vector<topology::DeviceId> placement = placement_of(view, options.gpus);
   if (options.format == "text") {

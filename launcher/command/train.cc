@@ -12,7 +12,7 @@
 namespace lockstep::launcher {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kTrainExamples =
     "examples:\n"
     "  lockstep train job.json\n"
     "  lockstep train --set data.batch=64 --set epochs=1 job.json\n"
@@ -38,7 +38,7 @@ int run_train(const std::vector<std::string>& args) {
       "without it the worker "
       "is alone.",
       "lockstep train");
-  app.footer(kExamples);
+  app.footer(kTrainExamples);
   app.add_option("JOB", job_file, "the job file (docs/job-file.md)")->required();
   app.add_option("--set", settings, "override a key of the job file; may be repeated")
       ->type_name("KEY=VALUE")

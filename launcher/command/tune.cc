@@ -7,19 +7,22 @@
 #include <iterator>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "launcher/command/command.h"
 #include "launcher/command/host_view.h"
 #include "topology/advice/advice.h"
+#include "topology/advice/host_advice.h"
 #include "topology/advice/hosts.h"
 #include "topology/advice/nccl_version.h"
+#include "topology/advice/rail_facts.h"
 #include "topology/advice/writers.h"
 #include "topology/draw/text.h"
 
 namespace lockstep::launcher {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kTuneExamples =
     "examples:\n"
     "  lockstep tune --explain\n"
     "  eval \"$(lockstep tune)\"\n"
@@ -30,7 +33,7 @@ constexpr const char* kExamples =
 
 enum class Format { env, conf, json, explain };
 
-struct Options {
+struct TuneOptions {
   ViewOptions view;
   std::optional<std::string> nccl;
   int job_hosts = 0;
@@ -38,13 +41,13 @@ struct Options {
   bool explain = false;
 };
 
-std::optional<int> parse(const std::vector<std::string>& args, Options& options) {
+std::optional<int> parse_tune(const std::vector<std::string>& args, TuneOptions& options) {
   CLI::App app(
       "Says which NCCL variables these hosts need: only those of which NCCL's own default is wrong "
       "or fragile here.\n"
       "What is set already is kept and judged. Without flags: this host.",
       "lockstep tune");
-  app.footer(kExamples);
+  app.footer(kTuneExamples);
   add_view_options(app, options.view);
   app.add_option("--nccl", options.nccl, "NCCL's version (default: the host's own, else 2.28)")
       ->type_name("VERSION");
@@ -62,18 +65,24 @@ std::optional<int> parse(const std::vector<std::string>& args, Options& options)
   return parse_command_line(app, args);
 }
 
-Format format_of(const Options& options) {
+Format format_of(const TuneOptions& options) {
   if (options.explain) return Format::explain;
   if (options.format == "conf") return Format::conf;
   if (options.format == "json") return Format::json;
   return Format::env;
 }
 
-void print(std::span<const topology::HostAdvice> hosts, Format format) {
-  if (format == Format::json) {
-    fmt::print("{}", topology::write_json(hosts));
-    return;
+// In JSON what is wrong with a host stands with its advice: reading, judging, then advising.
+void print_json(std::vector<topology::HostAdvice> hosts, const topology::Cluster& cluster) {
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    std::vector<topology::Finding> all = cluster.hosts[i].findings;
+    add_new(all, std::move(hosts[i].findings));
+    hosts[i].findings = std::move(all);
   }
+  fmt::print("{}", topology::write_json(hosts, cluster.findings));
+}
+
+void print(std::span<const topology::HostAdvice> hosts, Format format) {
   if (format == Format::explain) {
     for (const topology::HostAdvice& host : hosts) fmt::print("{}\n", topology::explain(host));
     return;
@@ -99,8 +108,8 @@ void warn(const View& view) {
 }  // namespace
 
 int run_tune(const std::vector<std::string>& args) {
-  Options options;
-  if (const auto done = parse(args, options)) return *done;
+  TuneOptions options;
+  if (const auto done = parse_tune(args, options)) return *done;
   if (options.nccl && !topology::parse_nccl_version(*options.nccl)) {
     throw UsageError(
         fmt::format("--nccl {}: expected a version such as 2.28 or 2.28.9", *options.nccl));
@@ -119,8 +128,20 @@ int run_tune(const std::vector<std::string>& args) {
     wanted.nccl = options.nccl.value_or("");
     wanted.hosts = options.job_hosts > 0 ? options.job_hosts
                                          : std::max(2, static_cast<int>(view.cluster.hosts.size()));
+    if (view.cluster.fabric) {
+      topology::RailFacts rails =
+          topology::rail_facts(*view.cluster.fabric, machine, view.fabric_source);
+      wanted.rails = rails.connection;
+      wanted.rails_evidence = std::move(rails.evidence);
+    }
     if (view.here) wanted.topo_file = std::filesystem::absolute(wanted.topo_file);
-    hosts.push_back(advice_for(machine, std::move(wanted), view.here));
+    hosts.push_back(topology::advise_host(
+        machine, std::move(wanted),
+        view.here ? topology::Whereabouts::kHere : topology::Whereabouts::kElsewhere));
+  }
+  if (format_of(options) == Format::json) {
+    print_json(std::move(hosts), view.cluster);
+    return view.complete ? 0 : 1;
   }
   try {
     print(hosts, format_of(options));

@@ -3,39 +3,35 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <map>
+#include <memory>
+#include <random>
+#include <set>
 #include <utility>
 
+#include "launcher/coordinator/job_control.h"
 #include "launcher/coordinator/output_queue.h"
 #include "launcher/process/descendants.h"
 #include "launcher/process/reactor.h"
-#include "launcher/process/spawn.h"
-#include "launcher/process/system_call.h"
-#include "launcher/protocol/frame.h"
+#include "launcher/remote/dial_plan.h"
+#include "launcher/remote/ssh_failure.h"
 
 namespace lockstep::launcher {
 namespace {
 
 using Time = CoordinatorMachine::Time;
 
+// How long agents that were dismissed may take to go.
+constexpr std::chrono::milliseconds kFarewell{1'000};
+
 Time now() {
   return std::chrono::steady_clock::now().time_since_epoch();
 }
-
-struct AgentLink {
-  Process process;
-  UniqueFd to_agent, from_agent;
-  FrameParser parser;
-  std::string unsent;
-};
 
 class Coordinator {
  public:
@@ -47,42 +43,53 @@ class Coordinator {
 
  private:
   void start_agent(std::size_t host);
+  void call_hosts();
+  void agent_spoke(std::size_t host, Message message);
+  void agent_ended(std::size_t host, const LinkEnd& end);
   void perform(CoordinatorMachine::Actions actions);
-  void send(std::size_t host, const Message& message);
-  void write_to(std::size_t host);
-  bool read_from(std::size_t host);  // false at the end of the stream
-  void agent_ended(std::size_t host);
   void sweep();
   void flush_output();
   void say(const std::string& lines);
   void take_signal(int number);
+  void control(const JobControl::Actions& actions);
   void finish();
+  void drop_link(std::size_t host);
+  [[nodiscard]] bool remote(std::size_t host) const { return !launch_.agents[host].nonce.empty(); }
+  [[nodiscard]] bool over() const;
 
   const Launch& launch_;
   const Signals& signals_;
   Descendants descendants_;
   CoordinatorMachine machine_;
+  JobControl job_control_;
+  DialPlan dial_plan_;
   Screen screen_;
   OutputQueue output_;
   Reactor reactor_;
-  std::vector<AgentLink> agents_;
+  std::vector<std::unique_ptr<AgentLink>> links_;
+  std::vector<std::unique_ptr<AgentLink>> dropped_;  // one of them may be calling us
   int watched_output_ = -1;
   bool finished_ = false;
-  std::optional<Time> give_up_at_;  // writing what nobody reads
+  std::optional<Time> give_up_at_;      // writing what nobody reads
+  std::optional<Time> farewell_until_;  // waiting for agents that were dismissed
 };
 
 Coordinator::Coordinator(const Launch& launch, const Signals& signals)
-    : launch_(launch), signals_(signals), machine_(launch.plan), screen_(launch.lead) {
+    : launch_(launch),
+      signals_(signals),
+      machine_(launch.plan),
+      dial_plan_(launch.agents.size(), launch.plan.connect, std::random_device{}()),
+      screen_(launch.lead),
+      links_(launch.agents.size()) {
   reactor_.watch(signals_.fd(), EPOLLIN, [this](std::uint32_t) {
     while (const auto number = signals_.next()) take_signal(*number);
   });
-  agents_.resize(launch_.plan.workers_per_host.size());
-  for (std::size_t host = 0; host < agents_.size(); ++host) start_agent(host);
 }
 
 // Also the way out of an exception: nothing of the job may outlive it.
 Coordinator::~Coordinator() {
-  for (AgentLink& agent : agents_) agent.to_agent.reset();
+  links_.clear();
+  dropped_.clear();
   try {
     sweep();
   } catch (const std::exception&) {
@@ -91,34 +98,21 @@ Coordinator::~Coordinator() {
   }
 }
 
-void Coordinator::start_agent(std::size_t host) {
-  Pipe to = make_pipe(), from = make_pipe();
-  ProcessPlan plan;
-  plan.file = launch_.agent;
-  plan.args = {"lockstep-agent"};
-  plan.environment = launch_.plan.job.environment;
-  plan.in = to.read.get();
-  plan.out = from.write.get();
-  plan.parting = Parting::kOutlivesParent;  // it has to clean up after us
-  AgentLink& agent = agents_[host];
-  agent.process = spawn(plan);
-  agent.to_agent = std::move(to.write);
-  agent.from_agent = std::move(from.read);
-  set_nonblocking(agent.to_agent.get());
-  set_nonblocking(agent.from_agent.get());
-  reactor_.watch(agent.from_agent.get(), EPOLLIN, [this, host](std::uint32_t) {
-    if (!read_from(host)) reactor_.forget(agents_[host].from_agent.get());
-  });
-  reactor_.watch(agent.process.pidfd.get(), EPOLLIN,
-                 [this, host](std::uint32_t) { agent_ended(host); });
-}
-
 Outcome Coordinator::run() {
+  perform(machine_.begin(now()));
   while (true) {
+    call_hosts();
     flush_output();
-    if (finished_ && (output_.empty() || (give_up_at_ && now() >= *give_up_at_))) break;
+    dropped_.clear();
+    const bool told = std::ranges::none_of(
+        links_, [](const auto& link) { return link != nullptr && link->has_unsent(); });
+    control(told ? job_control_.told() : job_control_.time_passed(now()));
+    if (over()) break;
     std::optional<Time> next = machine_.deadline();
-    if (give_up_at_) next = std::min(next.value_or(Time::max()), *give_up_at_);
+    for (const std::optional<Time>& other :
+         {give_up_at_, farewell_until_, dial_plan_.next(), job_control_.deadline()}) {
+      if (other) next = std::min(next.value_or(Time::max()), *other);
+    }
     if (next) next = std::max(*next - now(), Time::zero());
     reactor_.wait(next);
     perform(machine_.time_passed(now()));
@@ -126,13 +120,89 @@ Outcome Coordinator::run() {
   return machine_.outcome();
 }
 
+bool Coordinator::over() const {
+  if (!finished_) return false;
+  if (!output_.empty() && !(give_up_at_ && now() >= *give_up_at_)) return false;
+  const bool alone = std::ranges::none_of(links_, [](const auto& link) { return link != nullptr; });
+  return alone || now() >= *farewell_until_;
+}
+
 void Coordinator::finish() {
   finished_ = true;
-  const Outcome outcome = machine_.outcome();
-  if (outcome.culprit) say(failure_report(outcome, launch_.plan.job.run_folder));
-  if (outcome.status == Status::kInterrupted) {
+  farewell_until_ = now() + kFarewell;
+  const Outcome& outcome = machine_.outcome();
+  if (outcome.status == Status::kFailed) {
+    say(failure_report(outcome, launch_.plan.job.run_folder));
+  } else if (outcome.status == Status::kInterrupted) {
     give_up_at_ = now() + CoordinatorMachine::kLastOutput;
   }
+}
+
+void Coordinator::start_agent(std::size_t host) {
+  AgentLink::Handlers handlers;
+  handlers.message = [this, host](Message message) { agent_spoke(host, std::move(message)); };
+  handlers.end = [this, host](const LinkEnd& end) { agent_ended(host, end); };
+  try {
+    links_[host] = std::make_unique<AgentLink>(reactor_, launch_.agents[host], std::move(handlers));
+  } catch (const std::exception& error) {
+    dial_plan_.failed(host);
+    perform(machine_.not_reached(host, error.what(), now()));
+  }
+}
+
+void Coordinator::drop_link(std::size_t host) {
+  if (!links_[host]) return;
+  links_[host]->abandon();
+  dropped_.push_back(std::move(links_[host]));
+}
+
+void Coordinator::call_hosts() {
+  if (finished_) return;
+  for (const std::size_t host : dial_plan_.overdue(now())) {
+    drop_link(host);
+    dial_plan_.failed(host);
+    perform(machine_.not_reached(
+        host,
+        fmt::format("could not be reached within {:.0f} s",
+                    std::chrono::duration<double>(launch_.plan.connect).count()),
+        now()));
+  }
+  for (const std::size_t host : dial_plan_.due(now())) start_agent(host);
+}
+
+void Coordinator::agent_spoke(std::size_t host, Message message) {
+  if (std::holds_alternative<Ready>(message)) {
+    dial_plan_.answered(host);
+    if (launch_.verbosity == Verbosity::kVerbose && !links_[host]->noise().empty()) {
+      say(fmt::format("lockstep: the login on {} printed:\n{}\n", launch_.plan.hosts[host].name,
+                      links_[host]->noise()));
+    }
+  }
+  perform(machine_.received(host, std::move(message), now()));
+}
+
+void Coordinator::agent_ended(std::size_t host, const LinkEnd& end) {
+  drop_link(host);
+  if (!remote(host)) sweep();
+  if (!end.nonsense.empty()) {
+    dial_plan_.failed(host);
+    const std::string why = "has an agent that sent what is no message: " + end.nonsense;
+    perform(machine_.agent_lost(host, 1, why, now()));
+    return;
+  }
+  std::string why;
+  if (remote(host)) {
+    const SshFailure failure =
+        ssh_failure({end.code, end.signal, end.reached, end.said}, launch_.ssh, "lockstep-agent");
+    if (failure.passes && dial_plan_.turned_away(host, now())) return;
+    why = failure.why;
+  } else if (end.signal == 0) {
+    why = fmt::format("lost its agent, which ended with code {}", end.code);
+  } else {
+    why = fmt::format("lost its agent, which was ended by {}", signal_name(end.signal));
+  }
+  dial_plan_.failed(host);
+  perform(machine_.agent_lost(host, end.signal != 0 ? 128 + end.signal : 1, why, now()));
 }
 
 void Coordinator::perform(CoordinatorMachine::Actions actions) {
@@ -140,20 +210,25 @@ void Coordinator::perform(CoordinatorMachine::Actions actions) {
     if (auto* show = std::get_if<CoordinatorMachine::Show>(&action)) {
       const int fd = show->output.stream == Stream::kOut ? STDOUT_FILENO : STDERR_FILENO;
       const auto size = static_cast<std::int64_t>(show->output.bytes.size());
-      output_.add(fd, screen_.show(show->output), OutputQueue::Debt{show->host, size});
+      const bool shown =
+          launch_.shown_ranks.empty() || launch_.shown_ranks.contains(show->output.rank);
+      const std::string name =
+          launch_.plan.hosts.size() > 1 ? launch_.plan.hosts[show->host].name : std::string();
+      output_.add(fd, shown ? screen_.show(show->output, name) : std::string(),
+                  OutputQueue::Debt{show->host, size});
     } else if (auto* to = std::get_if<CoordinatorMachine::SendTo>(&action)) {
-      send(to->host, to->message);
+      if (links_[to->host]) links_[to->host]->send(to->message);
     } else if (auto* words = std::get_if<CoordinatorMachine::Say>(&action)) {
       if (words->level == CoordinatorMachine::Level::kAlways ||
           launch_.verbosity == Verbosity::kVerbose) {
         say(fmt::format("lockstep: {}\n", words->text));
       }
+    } else if (auto* connect = std::get_if<CoordinatorMachine::Connect>(&action)) {
+      dial_plan_.want(connect->host, connect->at);
     } else if (auto* end = std::get_if<CoordinatorMachine::EndAgent>(&action)) {
-      if (agents_[end->host].process.pidfd.valid()) {
-        ::kill(agents_[end->host].process.pid, SIGKILL);
-      }
-    } else if (std::holds_alternative<CoordinatorMachine::Sweep>(action)) {
-      sweep();
+      drop_link(end->host);
+      dial_plan_.failed(end->host);
+      if (!remote(end->host)) sweep();
     } else {
       finish();
     }
@@ -165,91 +240,63 @@ void Coordinator::say(const std::string& lines) {
 }
 
 void Coordinator::take_signal(int number) {
-  if (number == SIGCHLD || number == SIGPIPE) return;
+  switch (number) {
+    case SIGUSR1:
+    case SIGUSR2:
+      perform(machine_.noticed(number, now()));
+      return;
+    case SIGTSTP:
+    case SIGCONT:
+      control(job_control_.signalled(number, now()));
+      return;
+    case SIGTERM:
+      if (launch_.preemption_grace) {
+        perform(machine_.preempted("got SIGTERM", *launch_.preemption_grace, now()));
+        return;
+      }
+      break;
+    case SIGINT:
+    case SIGHUP:
+      break;
+    default:
+      return;
+  }
   const std::string by = number == SIGINT ? "interrupted" : "got " + signal_name(number);
   perform(machine_.interrupted(by, now()));
   if (finished_) give_up_at_ = now();
 }
 
-void Coordinator::send(std::size_t host, const Message& message) {
-  agents_[host].unsent += frame(encode(message));
-  write_to(host);
-}
-
-void Coordinator::write_to(std::size_t host) {
-  AgentLink& agent = agents_[host];
-  const int fd = agent.to_agent.get();
-  while (agent.to_agent.valid() && !agent.unsent.empty()) {
-    const ssize_t count = ::write(fd, agent.unsent.data(), agent.unsent.size());
-    if (count > 0) {
-      agent.unsent.erase(0, static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {
-      if (!reactor_.watches(fd)) {
-        reactor_.watch(fd, EPOLLOUT, [this, host](std::uint32_t) { write_to(host); });
-      }
-      return;
-    } else if (errno != EINTR) {
-      agent.unsent.clear();  // its end is reported by its pidfd
+void Coordinator::control(const JobControl::Actions& actions) {
+  for (const JobControl::Action& action : actions) {
+    if (const auto* workers = std::get_if<JobControl::SignalWorkers>(&action)) {
+      perform(workers->signal == SIGTSTP ? machine_.pausing() : machine_.resumed(now()));
+    } else {
+      ::raise(SIGSTOP);
     }
   }
-  reactor_.forget(fd);
 }
 
-bool Coordinator::read_from(std::size_t host) {
-  AgentLink& agent = agents_[host];
-  std::array<char, std::size_t{64} << 10> buffer;
-  const ssize_t count = ::read(agent.from_agent.get(), buffer.data(), buffer.size());
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-  if (count <= 0) return false;
-  try {
-    agent.parser.add({buffer.data(), static_cast<std::size_t>(count)});
-    while (const auto body = agent.parser.next()) {
-      perform(machine_.received(host, decode(*body), now()));
-    }
-  } catch (const ProtocolError& error) {
-    say(fmt::format("error: the agent on host {} sent what is no message: {}\n", host,
-                    error.what()));
-    ::kill(agent.process.pid, SIGKILL);
-    return false;
-  }
-  return true;
-}
-
-void Coordinator::agent_ended(std::size_t host) {
-  AgentLink& agent = agents_[host];
-  // Its last words may still lie in the pipe. Nobody writes any more, so there is an end.
-  if (reactor_.watches(agent.from_agent.get())) {
-    while (read_from(host)) {
-    }
-    reactor_.forget(agent.from_agent.get());
-  }
-  reactor_.forget(agent.process.pidfd.get());
-  reactor_.forget(agent.to_agent.get());
-  siginfo_t info{};
-  ::waitid(P_PID, static_cast<id_t>(agent.process.pid), &info, WEXITED);
-  agent.process.pidfd.reset();
-  agent.to_agent.reset();
-  if (info.si_code == CLD_EXITED) {
-    perform(machine_.agent_lost(
-        host, 1, fmt::format("ended before its workers, with code {}", info.si_status), now()));
-  } else {
-    perform(machine_.agent_lost(host, 128 + info.si_status,
-                                "was ended by " + signal_name(info.si_status), now()));
-  }
-}
-
-// Blocks, for at most kLimit: there is nothing else left to do for what is swept.
+// Blocks, for at most kLimit: there is nothing else left to do for what is swept. What carries
+// agents of other hosts stays.
 void Coordinator::sweep() {
   constexpr Time kLimit = std::chrono::seconds(4);
   constexpr int kPauseMs = 5;
+  std::set<pid_t> spared;
+  for (const auto& link : links_) {
+    if (link) spared.insert(link->pid());
+  }
   const Time give_up = now() + kLimit;
-  while (descendants_.signal_all(SIGKILL) > 0 && now() < give_up) ::poll(nullptr, 0, kPauseMs);
+  while (descendants_.signal_all(SIGKILL, spared) > 0 && now() < give_up) {
+    ::poll(nullptr, 0, kPauseMs);
+  }
 }
 
 void Coordinator::flush_output() {
   std::map<std::size_t, std::int64_t> owed;
   for (const OutputQueue::Debt& debt : output_.flush()) owed[debt.host] += debt.bytes;
-  for (const auto& [host, bytes] : owed) send(host, Credit{bytes});
+  for (const auto& [host, bytes] : owed) {
+    if (links_[host]) links_[host]->send(Credit{bytes});
+  }
   const int blocked = output_.empty() ? -1 : output_.blocked_on();
   if (blocked == watched_output_) return;
   if (watched_output_ >= 0) reactor_.forget(watched_output_);

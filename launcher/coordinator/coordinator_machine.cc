@@ -3,41 +3,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
-
-#include "launcher/process/signals.h"
 
 namespace lockstep::launcher {
 namespace {
 
-constexpr std::size_t kKeptErrors = std::size_t{8} << 10;
-
-bool failed(const Ended& ended) {
-  return ended.code != 0 || ended.signal != 0;
-}
-
-std::string describe(const Ended& ended) {
-  if (ended.signal == 0) return fmt::format("exited with code {}", ended.code);
-  const std::string name = signal_name(ended.signal);
-  if (ended.signal == SIGKILL) {
-    return fmt::format("was killed by {} (the kernel when memory ran out, or somebody)", name);
-  }
-  return fmt::format("was ended by {}", name);
-}
+constexpr CoordinatorMachine::Time kTick = std::chrono::seconds(1);
 
 }  // namespace
 
-CoordinatorMachine::CoordinatorMachine(JobPlan plan) : plan_(std::move(plan)) {
-  for (const std::uint32_t count : plan_.workers_per_host) {
-    Host& host = hosts_.emplace_back();
-    host.first_rank = static_cast<std::uint32_t>(workers_.size());
-    workers_.resize(workers_.size() + count, Worker{hosts_.size() - 1, 0, std::nullopt, {}});
-  }
+CoordinatorMachine::CoordinatorMachine(JobPlan plan)
+    : plan_(std::move(plan)), hosts_(plan_.hosts.size()), policy_(plan_.max_restarts) {
+  for (std::size_t h = 0; h < hosts_.size(); ++h) hosts_[h].name = plan_.hosts[h].name;
 }
 
-bool CoordinatorMachine::all(bool Host::*flag) const {
-  return std::ranges::all_of(hosts_, [flag](const Host& host) { return host.*flag; });
+std::size_t CoordinatorMachine::count(Host::State state) const {
+  return static_cast<std::size_t>(std::ranges::count(hosts_, state, &Host::state));
+}
+
+Attempt::Clock CoordinatorMachine::clock() const {
+  return [this](std::size_t host, std::int64_t wall_ns) {
+    return hosts_[host].liveness.ours(wall_ns);
+  };
+}
+
+CoordinatorMachine::Actions CoordinatorMachine::begin(Time now) {
+  Actions actions;
+  last_tick_ = called_ = now;
+  deadline_ = now + plan_.connect + kSetupLimit;  // the driver knows better, as a rule
+  for (std::size_t host = 0; host < hosts_.size(); ++host) call(host, now, actions);
+  return actions;
+}
+
+void CoordinatorMachine::call(std::size_t host, Time at, Actions& actions) {
+  hosts_[host].state = Host::State::kConnecting;
+  actions.emplace_back(Connect{host, at});
 }
 
 CoordinatorMachine::Actions CoordinatorMachine::received(std::size_t host, Message message,
@@ -45,193 +45,269 @@ CoordinatorMachine::Actions CoordinatorMachine::received(std::size_t host, Messa
   Actions actions;
   Host& from = hosts_.at(host);
   if (const auto* ready = std::get_if<Ready>(&message)) {
-    from.name = ready->host;
-    from.agent_pid = ready->pid;
-    from.port = ready->port;
-    from.ready = true;
-    if (ready->version != plan_.version) {
-      const std::string what =
-          fmt::format("is version {} where {} is needed: install the same lockstep", ready->version,
-                      plan_.version);
-      fail({0,
-            {{}, from.name, ready->pid, what, {}, {}, {}},
-            kExitNotStarted,
-            ExitSource::kLauncher},
-           actions, now);
-    } else {
-      start_if_all_ready(actions);
-    }
-  } else if (const auto* started = std::get_if<Started>(&message)) {
-    workers_.at(started->rank).pid = started->pid;
-    actions.emplace_back(
-        Say{fmt::format("rank {} runs on {} as pid {}", started->rank, from.name, started->pid),
-            Level::kVerbose});
-  } else if (auto* not_started = std::get_if<NotStarted>(&message)) {
-    Culprit culprit{
-        not_started->rank, from.name, 0, "was not started: " + not_started->why, {}, {}, {}};
-    fail({0, std::move(culprit), kExitNotStarted, ExitSource::kLauncher}, actions, now);
-  } else if (auto* output = std::get_if<Output>(&message)) {
-    remember_errors(*output);
-    actions.emplace_back(Show{host, std::move(*output)});
-  } else if (const auto* ended = std::get_if<Ended>(&message)) {
-    record_end(*ended, actions, now);
+    take_ready(host, *ready, now, actions);
+    return actions;
+  }
+  if (from.state != Host::State::kReady) return actions;
+  from.liveness.heard(now);
+  const auto is_current = [this](std::uint32_t generation) {
+    return attempt_ && attempt_->generation() == generation;
+  };
+  if (const auto* pong = std::get_if<Pong>(&message)) {
+    from.liveness.heard(*pong, now);
   } else if (const auto* note = std::get_if<Note>(&message)) {
     actions.emplace_back(Say{fmt::format("{}: {}", from.name, note->text)});
-  } else if (std::holds_alternative<Gone>(message)) {
-    from.gone = true;
-    check_end(actions, now);
-  } else if (std::holds_alternative<Drained>(message)) {
-    from.drained = true;
-    check_end(actions, now);
+  } else if (const auto* surveyed = std::get_if<Surveyed>(&message)) {
+    if (phase_ == Phase::kSurveying && is_current(surveyed->generation) && !stopping_) {
+      ask_who_reaches(surveyed->port, actions);
+    }
+  } else if (auto* reached = std::get_if<Reached>(&message)) {
+    if (phase_ == Phase::kReaching && is_current(reached->generation) && !stopping_) {
+      from.reached = std::move(*reached);
+      choose_address(now, actions);
+    }
+  } else if (const auto* prepared = std::get_if<Prepared>(&message)) {
+    if (phase_ == Phase::kPreparing && is_current(prepared->generation) && !stopping_) {
+      start(*prepared, now, actions);
+    }
+  } else if (const auto* progress = std::get_if<Progress>(&message)) {
+    if (!is_current(progress->generation)) return actions;
+    progressed_ = true;
+    // What is saved now is not repeated by those who go on: the moment to let a host back in.
+    const bool spare = count(Host::State::kReady) > attempt_->members().size();
+    if (spare && attempt_->members().size() < plan_.wanted() && !stopping_) {
+      regrowing_ = true;
+      actions.emplace_back(Say{"a host is back: the job goes on with it from here"});
+      stop_all(plan_.grace, kFailureSlack, now, actions);
+    }
+  } else if (attempt_) {
+    take_worker_message(host, message, now, actions);
   }
   return actions;
 }
 
-void CoordinatorMachine::start_if_all_ready(Actions& actions) {
-  if (stopping_ || !all(&Host::ready)) return;
-  for (std::size_t h = 0; h < hosts_.size(); ++h) {
-    HostJob job = plan_.job;
-    job.world = static_cast<std::uint32_t>(workers_.size());
-    job.first_rank = hosts_[h].first_rank;
-    job.local_world = plan_.workers_per_host[h];
-    job.host_rank = static_cast<std::uint32_t>(h);
-    job.hosts = static_cast<std::uint32_t>(hosts_.size());
-    job.master_port = hosts_[0].port;
-    actions.emplace_back(
-        Say{fmt::format("host {} ({}): ranks {} to {}, agent pid {}, interface {}, "
-                        "MASTER_ADDR {} MASTER_PORT {}, store {}",
-                        h, hosts_[h].name, job.first_rank, job.first_rank + job.local_world - 1,
-                        hosts_[h].agent_pid, job.interface, job.master_address, job.master_port,
-                        job.store_address),
-            Level::kVerbose});
-    actions.emplace_back(SendTo{h, Start{std::move(job)}});
+void CoordinatorMachine::take_ready(std::size_t host, const Ready& ready, Time now,
+                                    Actions& actions) {
+  Host& from = hosts_.at(host);
+  if (from.state == Host::State::kReady || phase_ == Phase::kFinished) return;
+  // The attempt goes on without a host that is back; Progress lets it in.
+  if (ready.version != plan_.version) {
+    actions.emplace_back(EndAgent{host});
+    lose(host, kExitNotStarted,
+         fmt::format("has lockstep-agent {} where {} is needed: install the same version there",
+                     ready.version, plan_.version),
+         now, actions);
+    return;
   }
+  from.state = Host::State::kReady;
+  from.name = plan_.hosts.size() == 1 ? ready.host : plan_.hosts[host].name;
+  from.agent_pid = ready.pid;
+  from.addresses = ready.addresses;
+  from.next_call = kFirstReturn;
+  from.liveness.begin(now);
+  actions.emplace_back(SendTo{host, *from.liveness.due(now)});
+  next_look_ = std::min(next_look_, from.liveness.next(plan_.silence));
+  if (phase_ == Phase::kGathering) gather(now, actions);
 }
 
-void CoordinatorMachine::remember_errors(const Output& output) {
-  if (output.stream != Stream::kErr) return;
-  std::string& kept = workers_.at(output.rank).last_errors;
-  kept += output.bytes;
-  if (kept.size() > 2 * kKeptErrors) kept.erase(0, kept.size() - kKeptErrors);
-}
-
-void CoordinatorMachine::record_end(const Ended& ended, Actions& actions, Time now) {
-  Worker& worker = workers_.at(ended.rank);
-  worker.ended = ended;
-  if (!failed(ended)) return;
-  // After we began to stop, a worker that our own signal ended has not failed.
-  if (stopping_ && (ended.signal == SIGTERM || ended.signal == SIGKILL)) return;
-  const int code = ended.signal != 0 ? 128 + ended.signal : ended.code;
-  Culprit culprit{ended.rank, hosts_[worker.host].name, worker.pid, describe(ended), {}, {}, {}};
-  fail({ended.time_ns, std::move(culprit), code, ExitSource::kWorker}, actions, now);
-}
-
-void CoordinatorMachine::fail(Failure failure, Actions& actions, Time now) {
-  failures_.push_back(std::move(failure));
-  if (!stopping_) stop_all(plan_.grace, kFailureSlack, actions, now);
-}
-
-void CoordinatorMachine::stop_all(std::chrono::milliseconds grace, std::chrono::milliseconds slack,
-                                  Actions& actions, Time now) {
-  stopping_ = true;
-  deadline_ = std::min(deadline_.value_or(Time::max()), now + grace + slack);
-  for (std::size_t h = 0; h < hosts_.size(); ++h) {
-    if (!hosts_[h].gone) actions.emplace_back(SendTo{h, Stop{grace.count()}});
+void CoordinatorMachine::take_worker_message(std::size_t host, Message& message, Time now,
+                                             Actions& actions) {
+  Member* member = attempt_->member_on(host);
+  if (member == nullptr) return;
+  const std::string& name = hosts_[host].name;
+  if (const auto* tuned = std::get_if<Tuned>(&message)) {
+    // One line for all to see; the others' where more is asked for.
+    actions.emplace_back(
+        Say{fmt::format("{}probe {} ms, {} NCCL setting{}",
+                        attempt_->members().size() == 1 ? "" : name + ": ", tuned->probe_ms,
+                        tuned->settings, tuned->settings == 1 ? "" : "s"),
+            host == attempt_->leader().host ? Level::kAlways : Level::kVerbose});
+    actions.emplace_back(Say{tuned->explanation, Level::kVerbose});
+  } else if (const auto* started = std::get_if<Started>(&message)) {
+    if (!attempt_->has(host, started->rank)) return;
+    attempt_->started(*started);
+    actions.emplace_back(
+        Say{fmt::format("rank {} runs on {} as pid {}", started->rank, name, started->pid),
+            Level::kVerbose});
+    if (attempt_->all_started()) {
+      actions.emplace_back(
+          Say{phases(now), attempt_->members().size() > 1 ? Level::kAlways : Level::kVerbose});
+    }
+  } else if (const auto* not_started = std::get_if<NotStarted>(&message)) {
+    fail({.host = host,
+          .wall_ns = {},
+          .at = now,
+          .culprit =
+              {not_started->rank, name, 0, "was not started: " + not_started->why, {}, {}, {}},
+          .code = kExitNotStarted,
+          .source = ExitSource::kLauncher,
+          .kind = Attempt::Failure::Kind::kStart},
+         now, actions);
+  } else if (auto* output = std::get_if<Output>(&message)) {
+    if (!attempt_->has(host, output->rank)) return;
+    attempt_->printed(*output);
+    actions.emplace_back(Show{host, std::move(*output)});
+  } else if (const auto* ended = std::get_if<Ended>(&message)) {
+    if (!attempt_->has(host, ended->rank)) return;
+    if (noticed_ && ended->signal == 0 && ended->code == kExitPreempted) {
+      // It acts on the notice; the others are given time to.
+      preempted_ = true;
+      (void)attempt_->ended(*ended, name, Attempt::Stopping::kYes, now);
+      if (!stopping_) stop_all(plan_.grace, kFailureSlack, now, actions);
+    } else if (regrowing_) {
+      // Whatever it makes of our SIGTERM, the next attempt repeats it.
+      (void)attempt_->ended(*ended, name, Attempt::Stopping::kYes, now);
+    } else if (auto failure = attempt_->ended(
+                   *ended, name, stopping_ ? Attempt::Stopping::kYes : Attempt::Stopping::kNo,
+                   now)) {
+      fail(std::move(*failure), now, actions);
+    }
+  } else if (const auto* gone = std::get_if<Gone>(&message)) {
+    if (gone->generation == attempt_->generation()) member->gone = true;
+    check_end(now, actions);
+  } else if (const auto* drained = std::get_if<Drained>(&message)) {
+    if (drained->generation == attempt_->generation()) member->drained = true;
+    check_end(now, actions);
   }
 }
 
 CoordinatorMachine::Actions CoordinatorMachine::agent_lost(std::size_t host, int code,
                                                            const std::string& why, Time now) {
   Actions actions;
-  Host& from = hosts_.at(host);
-  from.lost = true;
-  if (from.drained) return actions;
-  const bool finishing = stopping_ && from.gone;
-  from.gone = from.drained = true;
-  actions.emplace_back(Sweep{});
-  // What we ended ourselves, or had nothing left to do, is no failure of its own.
-  if (!finishing && !interrupted_ && failures_.empty()) {
-    Culprit culprit{{}, from.name, from.agent_pid, why, {}, {}, {}};
-    const int result = from.ready ? code : kExitNotStarted;
-    fail({0, std::move(culprit), result, ExitSource::kLauncher}, actions, now);
-  }
-  check_end(actions, now);
+  lose(host, code, why, now, actions);
   return actions;
 }
 
-CoordinatorMachine::Actions CoordinatorMachine::interrupted(const std::string& by, Time now) {
+CoordinatorMachine::Actions CoordinatorMachine::not_reached(std::size_t host,
+                                                            const std::string& why, Time now) {
   Actions actions;
-  if (all(&Host::gone)) {  // the work is over; only a reader of our output is slow
-    deadline_ = now;
-    return time_passed(now);
-  }
-  if (stopping_) {
-    for (std::size_t h = 0; h < hosts_.size(); ++h) {
-      if (!hosts_[h].gone) actions.emplace_back(SendTo{h, Kill{}});
-    }
-    deadline_ = std::min(deadline_.value_or(Time::max()), now + kInterruptSlack);
-    return actions;
-  }
-  interrupted_ = true;
-  actions.emplace_back(Say{fmt::format("{}: ending {} worker{} (once more kills them at once)", by,
-                                       workers_.size(), workers_.size() == 1 ? "" : "s")});
-  stop_all(std::min(plan_.grace, kInterruptGrace), kInterruptSlack, actions, now);
+  lose(host, kExitNotStarted, why, now, actions);
   return actions;
 }
 
-void CoordinatorMachine::check_end(Actions& actions, Time now) {
-  if (finished_ || !all(&Host::gone)) return;
-  if (all(&Host::drained)) {
-    finished_ = true;
-    deadline_.reset();
-    actions.emplace_back(Finish{});
-  } else if (interrupted_) {
-    deadline_ = now + kLastOutput;
-  } else {
-    deadline_.reset();  // a slow reader may take its time
+void CoordinatorMachine::give_up(std::size_t host, Time now, Actions& actions) {
+  actions.emplace_back(EndAgent{host});
+  hosts_[host].clear_at = now + kOrphansEnd;
+}
+
+void CoordinatorMachine::call_again(std::size_t host, Time now, Actions& actions) {
+  if (!elastic() || stopping_for_good()) return;
+  Host& lost = hosts_[host];
+  actions.emplace_back(Connect{host, std::max(now + lost.next_call, lost.clear_at)});
+  lost.next_call = std::min<Time>(2 * lost.next_call, kLongestReturn);
+}
+
+void CoordinatorMachine::lose(std::size_t host, int code, const std::string& why, Time now,
+                              Actions& actions) {
+  if (phase_ == Phase::kFinished) return;
+  Host& lost = hosts_.at(host);
+  const Host::State before = std::exchange(lost.state, Host::State::kLost);
+  lost.why = why;
+  const Time last_heard = before == Host::State::kReady ? lost.liveness.last_heard() : now;
+  lost.liveness.end();
+  call_again(host, now, actions);
+  if (before == Host::State::kLost) return;  // it was called again, in vain
+  Member* member = attempt_ ? attempt_->member_on(host) : nullptr;
+  if (phase_ == Phase::kGathering) {
+    gather(now, actions);
+    return;
+  }
+  if (member == nullptr) return;
+  const bool finishing = member->gone && (stopping_ || attempt_->all_gone());
+  member->gone = member->drained = true;
+  if (!finishing && !interrupted_) {
+    fail({.host = host,
+          .wall_ns = {},
+          .at = last_heard,
+          .culprit = {{}, lost.name, lost.agent_pid, why, {}, {}, {}},
+          .code = code,
+          .source = ExitSource::kLauncher,
+          .kind = Attempt::Failure::Kind::kHost},
+         now, actions);
+  }
+  check_end(now, actions);
+}
+
+CoordinatorMachine::Actions CoordinatorMachine::noticed(int signal, Time) {
+  Actions actions;
+  noticed_ = true;
+  if (phase_ == Phase::kRunning) send_to_members(Notice{signal}, actions);
+  return actions;
+}
+
+CoordinatorMachine::Actions CoordinatorMachine::pausing() {
+  Actions actions;
+  paused_ = true;
+  for (std::size_t h = 0; h < hosts_.size(); ++h) {
+    if (hosts_[h].state == Host::State::kReady) actions.emplace_back(SendTo{h, Pause{}});
+  }
+  return actions;
+}
+
+CoordinatorMachine::Actions CoordinatorMachine::resumed(Time now) {
+  Actions actions;
+  if (!std::exchange(paused_, false)) return actions;
+  for (std::size_t h = 0; h < hosts_.size(); ++h) {
+    if (hosts_[h].state == Host::State::kReady) actions.emplace_back(SendTo{h, Resume{}});
+  }
+  // Answers that came meanwhile are not read yet.
+  excuse(now - std::exchange(last_tick_, now));
+  for (Action& action : time_passed(now)) actions.emplace_back(std::move(action));
+  return actions;
+}
+
+void CoordinatorMachine::excuse(Time gap) {
+  for (Host& host : hosts_) host.liveness.excuse(gap);
+  if (deadline_) *deadline_ += gap;
+}
+
+void CoordinatorMachine::send_to_members(const Message& message, Actions& actions) {
+  for (const Member& member : attempt_->members()) {
+    if (hosts_[member.host].state == Host::State::kReady) {
+      actions.emplace_back(SendTo{member.host, message});
+    }
   }
 }
 
 CoordinatorMachine::Actions CoordinatorMachine::time_passed(Time now) {
   Actions actions;
-  if (!deadline_ || now < *deadline_) return actions;
-  deadline_.reset();
-  for (std::size_t h = 0; h < hosts_.size(); ++h) {
-    if (!hosts_[h].gone) {
-      actions.emplace_back(Say{fmt::format("the agent on {} (pid {}) does not answer and is killed",
-                                           hosts_[h].name, hosts_[h].agent_pid)});
-      actions.emplace_back(EndAgent{h});
-      actions.emplace_back(Sweep{});
-    }
-    hosts_[h].gone = hosts_[h].drained = true;
+  if (phase_ == Phase::kFinished) return actions;
+  // Where we did not run for a while (a stopped launcher, a laptop that slept), nobody else is
+  // late.
+  if (const Time gap = now - std::exchange(last_tick_, now); gap > 3 * kTick) {
+    excuse(gap);
   }
-  check_end(actions, now);
+  if (now >= next_look_) look_at_hosts(now, actions);
+  if (deadline_ && now >= *deadline_) overdue(now, actions);
   return actions;
 }
 
-Outcome CoordinatorMachine::outcome() const {
-  if (failures_.empty()) {
-    if (!interrupted_) return {};
-    return {Status::kInterrupted, kExitInterrupted, ExitSource::kLauncher, std::nullopt};
-  }
-  const Failure& first = *std::ranges::min_element(failures_, {}, &Failure::time_ns);
-  if (interrupted_ && first.source == ExitSource::kWorker) {
-    // What fails while it is being interrupted fails because of that.
-    return {Status::kInterrupted, kExitInterrupted, ExitSource::kLauncher, std::nullopt};
-  }
-  Outcome outcome{Status::kFailed, first.code, first.source, first.culprit};
-  Culprit& culprit = *outcome.culprit;
-  if (culprit.rank) culprit.last_errors = workers_[*culprit.rank].last_errors;
-  for (std::uint32_t rank = 0; rank < workers_.size(); ++rank) {
-    if (rank == culprit.rank) continue;
-    const auto same_rank = [rank](const Failure& f) { return f.culprit.rank == rank; };
-    if (std::ranges::any_of(failures_, same_rank)) {
-      culprit.failed_after.push_back(rank);
-    } else if (!workers_[rank].ended || failed(*workers_[rank].ended)) {
-      culprit.ended_by_us.push_back(rank);
+void CoordinatorMachine::look_at_hosts(Time now, Actions& actions) {
+  for (std::size_t h = 0; h < hosts_.size(); ++h) {
+    Host& host = hosts_[h];
+    if (host.liveness.silent(now, plan_.silence)) {
+      give_up(h, now, actions);
+      lose(h, 1,
+           fmt::format("is silent: nothing was heard from it for {:.1f} s (the host is down, its "
+                       "link is cut, or its agent was stopped)",
+                       std::chrono::duration<double>(now - host.liveness.last_heard()).count()),
+           now, actions);
+    } else if (const auto ping = host.liveness.due(now)) {
+      actions.emplace_back(SendTo{h, *ping});
     }
   }
-  return outcome;
+  next_look_ = Time::max();
+  for (const Host& host : hosts_) {
+    if (!host.liveness.watching()) continue;
+    next_look_ = std::min(next_look_, host.liveness.next(plan_.silence));
+  }
+  next_look_ = std::max<Time>(next_look_, now + kLookInterval);
+}
+
+std::optional<CoordinatorMachine::Time> CoordinatorMachine::deadline() const {
+  if (phase_ == Phase::kFinished) return std::nullopt;
+  // Often enough not to take our own sleep for that of the whole machine.
+  return std::min({deadline_.value_or(Time::max()), last_tick_ + kTick, next_look_});
 }
 
 }  // namespace lockstep::launcher

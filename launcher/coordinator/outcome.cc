@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "launcher/agent/worker_environment.h"
+#include "launcher/process/signals.h"
 
 namespace lockstep::launcher {
 namespace {
@@ -49,6 +51,17 @@ std::string error_message(const std::string& path) {
   return json.is_string() ? json.get<std::string>() : text;
 }
 
+std::string unreached_report(const std::vector<UnreachedHost>& hosts) {
+  std::size_t width = 0;
+  for (const UnreachedHost& host : hosts) width = std::max(width, host.host.size());
+  std::string report = fmt::format("error: {} host{} could not be used, and nothing was started:\n",
+                                   hosts.size(), hosts.size() == 1 ? "" : "s");
+  for (const UnreachedHost& host : hosts) {
+    report += fmt::format("  {:<{}}  {}\n", host.host, width, host.why);
+  }
+  return report;
+}
+
 }  // namespace
 
 std::string join_ranks(const std::vector<std::uint32_t>& ranks) {
@@ -63,11 +76,31 @@ std::string join_ranks(const std::vector<std::uint32_t>& ranks) {
   return text;
 }
 
+std::string how_it_ended(const Ended& ended) {
+  if (ended.signal == 0) return fmt::format("exited with code {}", ended.code);
+  const std::string name = signal_name(ended.signal);
+  switch (ended.killer.cause) {
+    case Cause::kOutOfMemory:
+      return fmt::format("was killed by {}, by the kernel because memory ran out ({})", name,
+                         ended.killer.evidence);
+    case Cause::kUnknownSender:
+      return fmt::format("was killed by {}, by the kernel (out of memory?) or by someone else",
+                         name);
+    case Cause::kNone:
+      break;
+  }
+  return fmt::format("was ended by {}", name);
+}
+
 std::string failure_report(const Outcome& outcome, const std::string& run_folder) {
+  if (!outcome.unreached.empty()) return unreached_report(outcome.unreached);
+  const std::string remark = outcome.remark.empty() ? "" : fmt::format("  {}\n", outcome.remark);
+  if (!outcome.culprit) return remark;
   const Culprit& culprit = *outcome.culprit;
   if (!culprit.rank) {
-    return fmt::format("error: the agent on {} (pid {}) {}\n", culprit.host, culprit.pid,
-                       culprit.what);
+    const std::string agent =
+        culprit.pid != 0 ? fmt::format(" (agent pid {})", culprit.pid) : std::string();
+    return fmt::format("error: host {}{} {}\n{}", culprit.host, agent, culprit.what, remark);
   }
   const std::uint32_t rank = *culprit.rank;
   std::string report = culprit.pid == 0 ? fmt::format("error: rank {} (host {}) {}\n", rank,
@@ -91,7 +124,7 @@ std::string failure_report(const Outcome& outcome, const std::string& run_folder
   others(culprit.failed_after, "failed after it");
   others(culprit.ended_by_us,
          culprit.pid != 0 ? "then ended by the launcher" : "ended by the launcher");
-  return report;
+  return report + remark;
 }
 
 }  // namespace lockstep::launcher

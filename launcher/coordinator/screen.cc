@@ -4,7 +4,7 @@
 
 namespace lockstep::launcher {
 
-std::string Screen::show(const Output& output) {
+std::string Screen::show(const Output& output, std::string_view host) {
   if (lead_ == LeadLines::kBare && output.rank == 0 && output.stream == Stream::kOut) {
     constexpr std::size_t kWidest = 4096;  // no terminal shows more of one line
     const std::size_t end = output.bytes.find_last_of("\r\n");
@@ -12,7 +12,8 @@ std::string Screen::show(const Output& output) {
     if (progress_.size() > kWidest) progress_.erase(0, progress_.size() - kWidest);
     return output.bytes;
   }
-  const std::string prefix = fmt::format("[{}] ", output.rank);
+  const std::string prefix =
+      host.empty() ? fmt::format("[{}] ", output.rank) : fmt::format("[{}:{}] ", host, output.rank);
   std::string lines;
   lines.reserve(output.bytes.size() + output.bytes.size() / 8);
   std::string_view rest = output.bytes;

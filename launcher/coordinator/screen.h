@@ -1,9 +1,9 @@
 // What a job's output looks like on the launcher's own standard output and error.
 //
-// Lines of workers are prefixed with "[rank] ", but for the standard output of rank 0 where it
-// is bare. On a terminal a bare rank 0 may leave a line unfinished (a progress line that redraws
-// itself): other lines are then put above it and it is drawn again.
-// Thread rule: one thread. Cost: one copy of the bytes.
+// Lines of workers are prefixed with "[rank] ", where there are several hosts "[host:rank] ", but
+// for the standard output of rank 0 where it is bare. On a terminal a bare rank 0 may leave a line
+// unfinished (a progress line that redraws itself): other lines are then put above it and it is
+// drawn again. Thread rule: one thread. Cost: one copy of the bytes.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Screen {
 
   // The bytes to write to the stream of that name.
   // REQUIRES: whole lines, but for a bare lead's standard output.
-  [[nodiscard]] std::string show(const Output& output);
+  [[nodiscard]] std::string show(const Output& output, std::string_view host = {});
   // Lines of the launcher's own.
   [[nodiscard]] std::string say(std::string_view lines);
 

@@ -2,15 +2,14 @@
 //
 // A process that is a child subreaper (PR_SET_CHILD_SUBREAPER) keeps every orphan of its tree as
 // a child, so a walk down the parent links finds all of them. Thread rule: none, it holds no state
-// that changes. Cost: one read of /proc/PID/stat for every process that this user can see.
+// that changes. Cost: that of all_processes().
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
-#include <cstdint>
-#include <utility>
+#include <set>
 #include <vector>
+
+#include "launcher/process/process_table.h"
 
 namespace lockstep::launcher {
 
@@ -23,24 +22,17 @@ class Descendants {
   // it executed us): they and what is below them are left alone.
   Descendants();
 
-  // Sends `signal` (0: none) to every descendant that still lives and returns how many there were.
-  std::size_t signal_all(int signal) const;
+  // Sends `signal` (0: none) to every descendant that still lives and returns how many there were;
+  // `spared` children, and what is below them, are left alone.
+  std::size_t signal_all(int signal, const std::set<pid_t>& spared = {}) const;
+
+  // The descendants among `processes`, those that have ended included; and `more` of them, each
+  // with all that is below it.
+  [[nodiscard]] std::vector<ProcessEntry> among(const std::vector<ProcessEntry>& processes,
+                                                const std::vector<ProcessEntry>& more = {}) const;
 
  private:
-  struct Identity {
-    pid_t pid;
-    std::uint64_t started;  // clock ticks since boot: tells a reused pid apart
-    bool operator==(const Identity&) const = default;
-  };
-  struct Entry {
-    Identity identity;
-    pid_t parent;
-    char state;
-  };
-  static std::vector<Entry> all_processes();
-  static bool read_entry(pid_t pid, Entry& entry);
-
-  std::vector<Identity> earlier_children_;
+  std::vector<ProcessIdentity> earlier_children_;
 };
 
 }  // namespace lockstep::launcher

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 namespace lockstep::launcher {
 namespace {
 
-enum class Step : int { kNone, kParent, kDescriptors, kDirectory, kExec };
+enum class Step : int { kNone, kParent, kDescriptors, kDirectory, kBinding, kExec };
 
 struct Failure {
   Step step = Step::kNone;
@@ -53,6 +54,14 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// The CPUs of a plan as the kernel takes them.
+cpu_set_t mask_of(const std::vector<int>& cpus) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (const int cpu : cpus) CPU_SET(cpu, &mask);
+  return mask;
+}
+
 [[noreturn]] void become(const ProcessPlan& plan, char* const* args, char* const* environment,
                          pid_t parent, int report) {
   ::setpgid(0, 0);
@@ -72,6 +81,10 @@ void reset_signals() {
   if (!plan.directory.empty() && ::chdir(plan.directory.c_str()) != 0) {
     fail(report, Step::kDirectory);
   }
+  if (!plan.cpus.empty()) {
+    const cpu_set_t mask = mask_of(plan.cpus);
+    if (::sched_setaffinity(0, sizeof mask, &mask) != 0) fail(report, Step::kBinding);
+  }
   reset_signals();
   ::execve(plan.file.c_str(), args, environment);
   fail(report, Step::kExec);
@@ -82,6 +95,8 @@ std::string describe(const Failure& failure, const ProcessPlan& plan) {
   switch (failure.step) {
     case Step::kDirectory:
       return fmt::format("cannot enter the directory '{}': {}", plan.directory, cause);
+    case Step::kBinding:
+      return fmt::format("cannot bind '{}' to its CPUs: {}", plan.file, cause);
     case Step::kExec:
       if (failure.error == ENOEXEC) {
         return fmt::format(

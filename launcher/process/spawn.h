@@ -20,6 +20,7 @@ struct ProcessPlan {
   std::vector<std::string> environment;  // NAME=value, byte for byte
   std::string directory;                 // empty: stay
   int in = 0, out = 1, err = 2;  // what becomes its descriptors 0, 1 and 2; others must be > 2
+  std::vector<int> cpus;         // on which alone it may run; empty: as this process
   int inherited = -1;            // one more descriptor, kept under its number
   Parting parting = Parting::kDiesWithParent;
 };

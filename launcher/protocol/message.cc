@@ -25,9 +25,14 @@ class Writer {
     (*this)(static_cast<std::uint32_t>(text.size()));
     bytes_.append(text);
   }
-  void operator()(const std::vector<std::string>& texts) {
-    (*this)(static_cast<std::uint32_t>(texts.size()));
-    for (const std::string& text : texts) (*this)(text);
+  void operator()(const HostAddress& address) {
+    (*this)(address.address);
+    (*this)(address.interface);
+  }
+  template <typename Item>
+  void operator()(const std::vector<Item>& items) {
+    (*this)(static_cast<std::uint32_t>(items.size()));
+    for (const Item& item : items) (*this)(item);
   }
   [[nodiscard]] std::string take() { return std::move(bytes_); }
 
@@ -54,11 +59,16 @@ class Reader {
     (*this)(size);
     text = take(size);
   }
-  void operator()(std::vector<std::string>& texts) {
+  void operator()(HostAddress& address) {
+    (*this)(address.address);
+    (*this)(address.interface);
+  }
+  template <typename Item>
+  void operator()(std::vector<Item>& items) {
     std::uint32_t count = 0;
     (*this)(count);
-    texts.clear();
-    for (std::uint32_t i = 0; i < count; ++i) (*this)(texts.emplace_back());
+    items.clear();
+    for (std::uint32_t i = 0; i < count; ++i) (*this)(items.emplace_back());
   }
   void finish() const {
     if (!bytes_.empty()) {
@@ -87,7 +97,15 @@ template <typename Codec, typename M>
 void fields(Codec& codec, M& m) {
   const auto all = [&codec](auto&... field) { (codec(field), ...); };
   if constexpr (Is<M, Ready>) {
-    all(m.version, m.host, m.pid, m.port);
+    all(m.version, m.host, m.pid, m.addresses);
+  } else if constexpr (Is<M, Surveyed>) {
+    all(m.generation, m.port);
+  } else if constexpr (Is<M, Reached>) {
+    all(m.generation, m.addresses, m.interfaces);
+  } else if constexpr (Is<M, Prepared>) {
+    all(m.generation, m.store_port, m.master_port, m.why);
+  } else if constexpr (Is<M, Tuned>) {
+    all(m.probe_ms, m.settings, m.explanation);
   } else if constexpr (Is<M, Started>) {
     all(m.rank, m.pid);
   } else if constexpr (Is<M, NotStarted>) {
@@ -95,18 +113,35 @@ void fields(Codec& codec, M& m) {
   } else if constexpr (Is<M, Output>) {
     all(m.rank, m.stream, m.bytes);
   } else if constexpr (Is<M, Ended>) {
-    all(m.rank, m.time_ns, m.code, m.signal);
+    all(m.rank, m.time_ns, m.code, m.signal, m.killer.cause, m.killer.evidence);
   } else if constexpr (Is<M, Note>) {
     all(m.text);
+  } else if constexpr (Is<M, Gone> || Is<M, Drained>) {
+    all(m.generation);
+  } else if constexpr (Is<M, Pong>) {
+    all(m.number, m.time_ns);
+  } else if constexpr (Is<M, Progress>) {
+    all(m.generation, m.step);
+  } else if constexpr (Is<M, Survey>) {
+    all(m.generation, m.token);
+  } else if constexpr (Is<M, Reach>) {
+    all(m.generation, m.addresses, m.port, m.token);
+  } else if constexpr (Is<M, Prepare>) {
+    all(m.generation, m.world, m.address, m.secret);
   } else if constexpr (Is<M, Start>) {
     auto& j = m.job;
-    all(j.file, j.args, j.environment, j.directory, j.world, j.first_rank, j.local_world);
-    all(j.host_rank, j.hosts, j.generation, j.max_restarts, j.master_address, j.master_port);
-    all(j.interface, j.run_id, j.run_folder, j.store_address, j.secret, j.lead_output);
+    all(j.file, j.program, j.args, j.environment, j.directory, j.world, j.first_rank);
+    all(j.local_world, j.host_rank, j.hosts, j.generation, j.max_restarts, j.master_address);
+    all(j.master_port, j.interface, j.run_id, j.run_folder, j.store_address, j.secret);
+    all(j.lead_output, j.bind);
   } else if constexpr (Is<M, Credit>) {
     all(m.bytes);
   } else if constexpr (Is<M, Stop>) {
-    all(m.grace_ms);
+    all(m.generation, m.grace_ms);
+  } else if constexpr (Is<M, Ping>) {
+    all(m.number);
+  } else if constexpr (Is<M, Notice>) {
+    all(m.signal);
   } else {
     static_assert(std::is_empty_v<M>, "a message whose fields are not listed");
   }
@@ -142,6 +177,16 @@ Message decode(std::string_view body) {
   if (const auto* output = std::get_if<Output>(&message);
       output != nullptr && output->stream != Stream::kOut && output->stream != Stream::kErr) {
     throw ProtocolError("output of a stream that is neither standard output nor standard error");
+  }
+  if (const auto* start = std::get_if<Start>(&message);
+      start != nullptr && (start->job.program > Program::kLockstep ||
+                           start->job.lead_output > LeadOutput::kAtOnce ||
+                           start->job.bind > Bind::kGpu)) {
+    throw ProtocolError("a job of a kind that is none of those known");
+  }
+  if (const auto* ended = std::get_if<Ended>(&message);
+      ended != nullptr && ended->killer.cause > Cause::kUnknownSender) {
+    throw ProtocolError("the end of a worker with a cause that is none of those known");
   }
   return message;
 }

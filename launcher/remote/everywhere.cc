@@ -10,12 +10,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <random>
 
 #include "launcher/process/reactor.h"
 #include "launcher/process/spawn.h"
 #include "launcher/process/system_call.h"
 #include "launcher/program_search.h"
+#include "launcher/remote/ssh_failure.h"
 
 namespace lockstep::launcher {
 namespace {
@@ -23,20 +23,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostErrorText = 4096;
-constexpr int kSshFailed = 255;       // ssh's own failures
-constexpr int kProgramMissing = 127;  // a shell's
-
-std::string make_nonce() {
-  std::random_device random;
-  return fmt::format("lockstep-{:08x}{:08x}{:08x}", random(), random(), random());
-}
-
-// The last line that says something: ssh prints its reason last.
-std::string last_line(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
-  const std::size_t end = text.rfind('\n');
-  return std::string(end == std::string_view::npos ? text : text.substr(end + 1));
-}
 
 struct Session {
   std::size_t host = 0;
@@ -144,21 +130,11 @@ class Everywhere {
   }
 
   std::string reason(const Session& s, int status, bool reached) const {
-    const std::string said = last_line(s.error_text);
-    if (!WIFEXITED(status)) return fmt::format("{} was ended by a signal", options_.client);
-    const int code = WEXITSTATUS(status);
-    if (!reached) {
-      return said.empty() ? fmt::format("could not be reached ({} ended with exit code {})",
-                                        options_.client, code)
-                          : fmt::format("could not be reached: {}", said);
-    }
-    if (code == kProgramMissing) {
-      return fmt::format(
-          "has neither {} nor {} in its PATH: install Lockstep there, at the same place",
-          program_.path, program_.name);
-    }
-    if (code == kSshFailed) return fmt::format("the connection was lost: {}", said);
-    return fmt::format("{} ended with exit code {}: {}", program_.name, code, said);
+    const SshEnd end{.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+                     .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                     .reached = reached,
+                     .said = s.error_text};
+    return ssh_failure(end, options_.client, program_.name).why;
   }
 
   void expire(Session& s) {

@@ -1,6 +1,6 @@
-// The command line that runs a program on another host by ssh.
+// The command line that runs a program on another host by ssh or srun.
 //
-// Thread rule: pure functions.
+// Thread rule: any thread.
 #pragma once
 
 #include <chrono>
@@ -23,6 +23,15 @@ struct RemoteProgram {
                                                    const RemoteProgram& program,
                                                    std::string_view nonce,
                                                    std::chrono::seconds connect_timeout);
+
+// The same by Slurm's srun, in a step of its own that takes nothing from others (--overlap) and has
+// all of the host's share of the allocation.
+[[nodiscard]] std::vector<std::string> srun_command(const std::string& host,
+                                                    const RemoteProgram& program,
+                                                    std::string_view nonce);
+
+// A word that nobody else prints: random.
+[[nodiscard]] std::string make_nonce();
 
 // `text` as one word of a POSIX shell.
 [[nodiscard]] std::string shell_word(std::string_view text);

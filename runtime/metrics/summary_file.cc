@@ -10,8 +10,8 @@ using Json = nlohmann::ordered_json;
 Json read(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Json::object();
-  Json json = Json::parse(file, nullptr, false);
-  return json.is_object() ? json : Json::object();
+  Json content = Json::parse(file, nullptr, false);
+  return content.is_object() ? content : Json::object();
 }
 
 }  // namespace

@@ -10,9 +10,12 @@
 
 #include "engine/error.h"
 #include "engine/executor.h"
+#include "tests/engine/ops.h"
 
 namespace lockstep::engine {
 namespace {
+
+using test::ops;
 
 // Work is done in order by another thread; events count the work that is done.
 class ThreadStream final : public Stream {
@@ -62,11 +65,6 @@ class ThreadStream final : public Stream {
   std::uint64_t done_ = 0;
   std::thread thread_;
 };
-
-const OpTable& ops() {
-  static const OpTable table = standard_ops();
-  return table;
-}
 
 // Adds on the caller's thread, or on the stream's for nodes of the communication stream.
 KernelTable adding_kernels(ThreadStream& communication) {

@@ -5,16 +5,13 @@
 #include "engine/error.h"
 #include "engine/model.h"
 #include "engine/passes.h"
+#include "tests/engine/ops.h"
 
 namespace lockstep::engine {
 namespace {
 
+using test::ops;
 using ::testing::HasSubstr;
-
-const OpTable& ops() {
-  static const OpTable table = standard_ops();
-  return table;
-}
 
 ModelFunction small_net() {
   return [](ModelBuilder& b, ValueId image) {

@@ -6,17 +6,14 @@
 #include "engine/error.h"
 #include "engine/plan.h"
 #include "engine/verify.h"
+#include "tests/engine/ops.h"
 
 namespace lockstep::engine {
 namespace {
 
+using test::ops;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-const OpTable& ops() {
-  static const OpTable table = standard_ops();
-  return table;
-}
 
 ValueId value(Graph& graph, std::string name, std::int64_t elements, Role role) {
   return graph.add_value({.name = std::move(name), .shape = {elements}, .role = role});

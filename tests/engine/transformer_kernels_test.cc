@@ -17,7 +17,7 @@ namespace {
 using cpu::Isa;
 using reference::Tensor;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Random, BlocksAreThoseOfPhilox4x32With10Rounds) {
   // The published vectors (Random123, kat_vectors).
@@ -81,7 +81,7 @@ TEST(Embedding, TokensOutsideTheVocabularyHaveNoGradient) {
                                   .op = "embedding_backward_tokens",
                                   .attributes = {{"vocabulary", std::int64_t{2}}},
                                   .inputs = {{tensor_of({1, 4}, {2, 1, -1, 1}), DType::i32},
-                                             {tensor_of({4, 1}, {kNan, 3, kNan, 4})},
+                                             {tensor_of({4, 1}, {kNotANumber, 3, kNotANumber, 4})},
                                              {}}},
                                  cpu::kernels(1));
   EXPECT_EQ(table.tensors[0].values, (std::vector<double>{0, 7}));
@@ -92,7 +92,7 @@ TEST(Attention, NanReachesAllRowsThatSeeItAndNoOtherBlocks) {
   for (Isa isa : isas()) {
     for (std::int64_t column : {1, 2}) {
       Tensor qkv = random_tensor({70, 3}, 5);
-      qkv.at(66, column) = kNan;
+      qkv.at(66, column) = kNotANumber;
       const Outputs out = run_node({.name = "attention",
                                     .op = "attention",
                                     .attributes = {{"heads", std::int64_t{1}},
@@ -115,7 +115,7 @@ TEST(Gelu, PassesNanAndGoesToTheEndsOfTheRange) {
     const Outputs y = run_node({.name = "gelu",
                                 .op = "gelu",
                                 .attributes = {{"approximation", std::string(approximation)}},
-                                .inputs = {{tensor_of({5}, {kNan, -1e4, -20, 20, 1e4})}}},
+                                .inputs = {{tensor_of({5}, {kNotANumber, -1e4, -20, 20, 1e4})}}},
                                cpu::kernels(1));
     EXPECT_TRUE(std::isnan(y.tensors[0][0]));
     EXPECT_NEAR(y.tensors[0][1], 0, 1e-6);

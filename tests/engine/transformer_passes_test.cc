@@ -5,18 +5,15 @@
 
 #include "engine/model.h"
 #include "engine/passes.h"
+#include "tests/engine/ops.h"
 
 namespace lockstep::engine {
 namespace {
 
+using test::ops;
 using ::testing::HasSubstr;
 
-const OpTable& ops() {
-  static const OpTable table = standard_ops();
-  return table;
-}
-
-Graph training(const ModelFunction& model) {
+Graph training_of(const ModelFunction& model) {
   return build_training(model, ops(), {.sample = {4, 4, 1}, .batch = 2}, MicroStep::whole).graph;
 }
 
@@ -47,7 +44,7 @@ ModelFunction residual_stream() {
 }
 
 TEST(ResidualStream, MakesOneNodeOfAnAdditionAndTheNormOfItsSumWhichLaterNodesGoOnReading) {
-  const std::string text = fuse(training(residual_stream()), ops()).dump();
+  const std::string text = fuse(training_of(residual_stream()), ops()).dump();
   EXPECT_THAT(text, HasSubstr("ln1: layer_norm(in.out, -, ln1.weight, ln1.bias) epsilon=1e-05 -> "
                               "ln1.out f32[2x4], ln1.statistics f32[2x2]\n"));
   EXPECT_THAT(text,
@@ -66,13 +63,13 @@ TEST(ResidualStream, LeavesAnAdditionWhoseSumIsReadBeforeTheNorm) {
     const ValueId read = b.linear("fc", sum, 4);
     return b.add("last", read, norm(b, "ln", sum));
   };
-  const std::string text = fuse(training(early), ops()).dump();
+  const std::string text = fuse(training_of(early), ops()).dump();
   EXPECT_THAT(text, HasSubstr("add: add(in.out, relu.out) -> add.out"));
   EXPECT_THAT(text, HasSubstr("ln: layer_norm(add.out, -, ln.weight, ln.bias)"));
 }
 
 TEST(ResidualStream, AddsTheStreamsLaterGradientsInTheNormsOwnPass) {
-  const std::string text = differentiate(fuse(training(residual_stream()), ops()), ops()).dump();
+  const std::string text = differentiate(fuse(training_of(residual_stream()), ops()), ops()).dump();
   EXPECT_THAT(text, HasSubstr("ln3.backward: layer_norm_backward(add2.out, ln3.statistics, "
                               "ln3.weight, loss.backward.logits, -)"));
   EXPECT_THAT(text, HasSubstr("ln2.backward: layer_norm_backward(add1.out, ln2.statistics, "

@@ -10,7 +10,7 @@
 namespace lockstep::topology::test {
 
 // What can be read: each of formats(), and the texts that are not of a machine ("nccl-tests",
-// "tuner-table").
+// "tuner-table"), and host_pipelines().
 [[nodiscard]] std::vector<std::string_view> pipelines();
 
 enum class Outcome { refused, read };

@@ -5,21 +5,15 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "launcher/process/spawn.h"
+#include "tests/launcher/eventually.h"
 #include "tests/launcher/temporary_folder.h"
 
 namespace lockstep::launcher {
-
-inline constexpr std::chrono::seconds kPatience{60};  // a hang, not a slow machine
-
-// Waits until the condition holds; false where it did not within `limit`.
-[[nodiscard]] bool eventually(const std::function<bool()>& condition,
-                              std::chrono::milliseconds limit = kPatience);
 
 [[nodiscard]] std::string contents(const std::filesystem::path& file);
 

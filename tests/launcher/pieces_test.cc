@@ -177,6 +177,11 @@ TEST(Screen, EveryLineOfAWorkerIsPrefixed) {
   EXPECT_EQ(screen.show({12, Stream::kErr, "a\n\nb\n"}), "[12] a\n[12] \n[12] b\n");
 }
 
+TEST(Screen, AmongSeveralHostsTheHostIsNamedToo) {
+  Screen screen(LeadLines::kPrefixed);
+  EXPECT_EQ(screen.show({3, Stream::kOut, "a\nb\n"}, "node1"), "[node1:3] a\n[node1:3] b\n");
+}
+
 TEST(Screen, OtherLinesAreDrawnAboveABareLeadsProgress) {
   Screen screen(LeadLines::kBare);
   EXPECT_EQ(screen.show({0, Stream::kOut, "done\n"}), "done\n");

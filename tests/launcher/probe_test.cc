@@ -1,5 +1,6 @@
 // `lockstep probe` and `lockstep tune` as a user types them, and what `lockstep launch` takes from
 // them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -111,6 +113,27 @@ TEST_F(Files, WhatCannotBeReadIsNamedWithItsReason) {
   EXPECT_EQ(run({"probe", "--from", file("m.txt", kMatrix), "--gpus", "3"}).code, 2);
 }
 
+TEST_F(Files, ATopologyFileOfSettingsAloneIsRefused) {
+  const Ran ran =
+      run({"probe", "--format", "nccl-xml", "--from", file("job.env", "NCCL_DEBUG=INFO\n")});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("there is nothing to write"));
+}
+
+TEST_F(Files, AChoiceByPcieAloneSaysSo) {
+  const std::string matrix = file("mp.txt",
+                                  "$ nvidia-smi topo -mp\n"
+                                  "\tGPU0\tGPU1\tCPU Affinity\n"
+                                  "GPU0\tX\tNODE\t0-3\n"
+                                  "GPU1\tNODE\tX\t0-3\n");
+  EXPECT_THAT(run({"probe", "--gpus", "2", "--from", matrix}).out,
+              HasSubstr("GPU0, GPU1; by PCIe alone, since this recording does not show NVLink"));
+  const Ran ran = run({"probe", "--format", "json", "--gpus", "2", "--from", matrix});
+  EXPECT_THAT(json::parse(ran.out)["placement_caveat"].get<std::string>(),
+              HasSubstr("does not show NVLink"));
+}
+
 TEST(Probe, FlagsThatDoNotGoTogetherAreWrongUsage) {
   const Ran both = run({"probe", "--hosts", "a", "--from", "b"});
   EXPECT_EQ(both.code, 2);
@@ -167,6 +190,70 @@ TEST_F(Files, TuneSaysNothingOfHostsWhereThereIsOnlyAFabric) {
   const Ran ran = run({"tune", "--from", conf});
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, HasSubstr("no host to advise"));
+}
+
+// A leaf of one rail with two hosts; nothing joins it to another.
+std::string rail(int number) {
+  std::string text = fmt::format(
+      "vendid=0x2c9\ndevid=0xd2f2\nSwitch\t65 \"S-a{}\"\t\t# \"leaf{}\"\n", number, number);
+  for (int host = 1; host <= 2; ++host) {
+    text += fmt::format("[{}]\t\"H-{}{}\"[1]\t\t# \"node{} mlx5_{}\" lid 9 4xNDR\n", host, host,
+                        number, host, number);
+  }
+  for (int host = 1; host <= 2; ++host) {
+    text += fmt::format(
+        "\nvendid=0x2c9\ndevid=0x1021\nCa\t1 \"H-{}{}\"\t\t# \"node{} mlx5_{}\"\n"
+        "[1](b8599f0300aa0001) \t\"S-a{}\"[{}]\t\t# lid 4 lmc 0 \"leaf{}\" lid 3 "
+        "4xNDR\n",
+        host, number, host, number, number, host, number);
+  }
+  return text;
+}
+
+TEST_F(Files, TuneKnowsRailsThatDoNotReachEachOtherByTheirFabric) {
+  const std::string matrix = file("matrix.txt", kMatrix);
+  const std::string first = file("rail0.txt", rail(0)), second = file("rail1.txt", rail(1));
+  const Ran apart = run({"tune", "--from", matrix, "--from", first, "--from", second});
+  EXPECT_EQ(apart.code, 0) << apart.err;
+  EXPECT_THAT(apart.out, HasSubstr("export NCCL_CROSS_NIC=0\n"));
+  const Ran why = run({"tune", "--explain", "--from", matrix, "--from", first, "--from", second});
+  EXPECT_THAT(why.out, AllOf(HasSubstr("rail0.txt and "), HasSubstr("rail1.txt: 2 rails (mlx5_0, "
+                                                                    "mlx5_1) on 2 leaf switches, "
+                                                                    "and no link joins")));
+  // One of them does not say where the other ends.
+  EXPECT_THAT(run({"tune", "--from", matrix, "--from", first}).out, Not(HasSubstr("CROSS_NIC")));
+}
+
+TEST_F(Files, TwoFabricsThatCannotBeJoinedAreSaid) {
+  const std::string conf = file("topology.conf", "SwitchName=s1 Nodes=node[1-4]\n");
+  const Ran ran = run({"probe", "--from", file("rail0.txt", rail(0)), "--from", conf});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr("second-fabric"), HasSubstr("topology.conf has a fabric too")));
+}
+
+TEST_F(Files, TunesJsonHasTheFindingsOfReadingAndJudgingToo) {
+  const std::string matrix = file("matrix.txt", kMatrix);
+  const std::string other =
+      file("other.txt", "mlx5_1 port 1 ==> ib1 (Up)\nmlx5_2 port 1 ==> ib2 (Up)\n");
+  const Ran ran = run({"tune", "--format", "json", "--from", matrix, "--from", other});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json tuned = json::parse(ran.out);
+  const json probed =
+      json::parse(run({"probe", "--format", "json", "--from", matrix, "--from", other}).out);
+  const auto& found = tuned["hosts"][0]["findings"];
+  EXPECT_THAT(found.dump(), HasSubstr("different-hosts"));
+  for (const json& finding : probed["findings"])
+    EXPECT_THAT(json::array({found, tuned["findings"]}).dump(), HasSubstr(finding["code"]));
+  EXPECT_THAT(ran.err, HasSubstr("different-hosts")) << "and still beside it, for people";
+}
+
+TEST(Probe, TheBeginningOfAFlagIsKnownForIt) {
+  EXPECT_THAT(run({"tune", "--form", "json"}).err, HasSubstr("did you mean '--format'?"));
+  EXPECT_THAT(run({"tune", "--form=json"}).err, HasSubstr("did you mean '--format'?"));
+  EXPECT_THAT(run({"probe", "--host", "a"}).err, HasSubstr("did you mean '--hosts'?"));
+  EXPECT_THAT(run({"tune", "--frim", "a"}).err, HasSubstr("did you mean '--from'?"));
+  EXPECT_THAT(run({"lau"}).err, HasSubstr("did you mean 'launch'?"));
 }
 
 TEST(Tune, AnEmptyValueIsNotTheDefault) {

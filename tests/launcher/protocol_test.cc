@@ -23,22 +23,37 @@ HostJob some_job() {
   job.master_port = 65'535;
   job.secret = std::string("\0\1\2", 3);
   job.lead_output = LeadOutput::kAtOnce;
+  job.program = Program::kLockstep;
   return job;
 }
 
 std::vector<Message> one_of_each() {
-  return {Ready{"0.1.0", "host", 1234567890123, 4242},
+  return {Ready{"0.1.0", "host", 1234567890123, {{"10.0.0.1", "eth0"}, {"fd00::1", "eno1"}}},
+          Surveyed{1, 4242},
+          Reached{1, {"10.0.0.1"}, {"eth0"}},
+          Prepared{2, 65'535, 1, "no"},
+          Tuned{15, 2, "because"},
           Started{3, 77},
           NotStarted{1, "no such file"},
           Output{2, Stream::kErr, "text\n"},
           Ended{5, -1, -3, 11},
           Note{"a note"},
-          Gone{},
-          Drained{},
+          Gone{3},
+          Drained{4},
+          Pong{1ULL << 60, -5},
+          Progress{5, 1ULL << 40},
+          Survey{1, "token"},
+          Reach{1, {"10.0.0.1", "fd00::1"}, 4242, "token"},
+          Prepare{2, 70'000, "10.0.0.1", std::string("\0\1", 2)},
           Start{some_job()},
           Credit{1 << 20},
-          Stop{1500},
-          Kill{}};
+          Stop{7, 1500},
+          Kill{},
+          Ping{1ULL << 60},
+          Notice{10},
+          Pause{},
+          Resume{},
+          Dismiss{}};
 }
 
 TEST(Frame, ArrivesWholeHoweverTheStreamIsCut) {

@@ -66,6 +66,24 @@ def tree():
     time.sleep(1000)
 
 
+def stubborn():
+    """As tree(), and starts one that nothing but its descent or its group tells."""
+    orphan = "import os, subprocess; " \
+             "p = subprocess.Popen(['sleep', '1000'], start_new_session=True, env={}); " \
+             f"open('cleared{RANK}', 'w').write(str(p.pid))"
+    subprocess.run([sys.executable, "-c", orphan], check=True)
+    tree()
+
+
+def eater():
+    """The last rank takes memory until it is stopped."""
+    if RANK != WORLD - 1:
+        time.sleep(1000)
+    taken = []
+    while True:
+        taken.append(b"x" * 10_000_000)
+
+
 def patient():
     """Ends when the file `go` appears."""
     leave(f"ready{RANK}", b"")

@@ -21,14 +21,14 @@ using fixtures::Content;
 using fixtures::Files;
 using fixtures::files_of;
 
-const std::filesystem::path kDirectory = "/checkpoints";
+const std::filesystem::path kCheckpoints = "/checkpoints";
 
 std::filesystem::path folder_of(std::int64_t step) {
-  return kDirectory / fmt::format("step-{:08}", step);
+  return kCheckpoints / fmt::format("step-{:08}", step);
 }
 
-CheckpointStore store_on(FileSystem& disk) {
-  return {disk, {kDirectory, 2, 1}};
+CheckpointStore reopened(FileSystem& disk) {
+  return {disk, {kCheckpoints, 2, 1}};
 }
 
 // A save that goes wrong, and what was there before.
@@ -49,7 +49,7 @@ const std::vector<Scenario>& scenarios() {
 // What is there before holds other values, so that a replaced checkpoint is told from the one that
 // replaces it.
 void fill(MemoryFileSystem& disk, const Scenario& scenario) {
-  auto store = store_on(disk);
+  auto store = reopened(disk);
   for (const std::int64_t step : scenario.before) {
     ASSERT_TRUE(store.save(step, Content(step * 10).content()).ok());
   }
@@ -60,14 +60,14 @@ int operations(const Scenario& scenario) {
   fill(disk, scenario);
   FaultyFileSystem faulty(disk);
   faulty.arm(Fault::none, 0);
-  EXPECT_TRUE(store_on(faulty).save(scenario.saved, Content(scenario.saved).content()).ok());
+  EXPECT_TRUE(reopened(faulty).save(scenario.saved, Content(scenario.saved).content()).ok());
   return static_cast<int>(faulty.log().size());
 }
 
 // What a save of that content as that step writes, file by file.
-Files written(std::int64_t step, std::int64_t content) {
+Files files_written(std::int64_t step, std::int64_t content) {
   MemoryFileSystem disk;
-  EXPECT_TRUE(store_on(disk).save(step, Content(content).content()).ok());
+  EXPECT_TRUE(reopened(disk).save(step, Content(content).content()).ok());
   return files_of(disk, folder_of(step));
 }
 
@@ -76,7 +76,7 @@ const Files& whole(std::int64_t step, std::int64_t content) {
   static const auto kWhole = [] {
     std::map<std::pair<std::int64_t, std::int64_t>, Files> files;
     for (std::int64_t at = 1; at <= 3; ++at) {
-      for (const std::int64_t of : {at, at * 10}) files[{at, of}] = written(at, of);
+      for (const std::int64_t of : {at, at * 10}) files[{at, of}] = files_written(at, of);
     }
     return files;
   }();
@@ -94,7 +94,7 @@ Expected newest_whole(MemoryFileSystem& disk) {
   Expected newest;
   std::vector<std::string> names;
   try {
-    names = disk.list(kDirectory);
+    names = disk.list(kCheckpoints);
   } catch (const FileSystemError&) {
     return newest;
   }
@@ -113,7 +113,7 @@ Expected newest_whole(MemoryFileSystem& disk) {
 void expect_found(MemoryFileSystem& disk, const Scenario& scenario, bool saved) {
   // A replaced checkpoint may lie aside, to be brought back by the search.
   Expected expected = newest_whole(disk);
-  auto store = store_on(disk);
+  auto store = reopened(disk);
   const FoundCheckpoint found = store.newest_good();
   const Expected after = newest_whole(disk);
   if (after.step > expected.step) expected = after;
@@ -130,13 +130,13 @@ void expect_found(MemoryFileSystem& disk, const Scenario& scenario, bool saved) 
     EXPECT_EQ(found.newest->step, expected.step);
     EXPECT_TRUE(fixtures::same(store.load(found.newest->path).content,
                                Content(expected.content).content()));
-    for (const std::string& name : disk.list(kDirectory)) EXPECT_NE(name.front(), '.') << name;
+    for (const std::string& name : disk.list(kCheckpoints)) EXPECT_NE(name.front(), '.') << name;
   }
 
   const SaveResult next = store.save(4, Content(4).content());
   ASSERT_TRUE(next.ok()) << next.problem;
   EXPECT_EQ(store.newest_good().newest->step, 4);
-  for (const std::string& name : disk.list(kDirectory)) EXPECT_NE(name.front(), '.') << name;
+  for (const std::string& name : disk.list(kCheckpoints)) EXPECT_NE(name.front(), '.') << name;
 }
 
 void save_with(Fault fault, const Scenario& scenario, int at, std::uint32_t seed) {
@@ -146,14 +146,14 @@ void save_with(Fault fault, const Scenario& scenario, int at, std::uint32_t seed
   FaultyFileSystem faulty(disk);
   faulty.arm(fault, at);
   const SaveResult result =
-      store_on(faulty).save(scenario.saved, Content(scenario.saved).content());
+      reopened(faulty).save(scenario.saved, Content(scenario.saved).content());
   SCOPED_TRACE("at: " + faulty.log().at(static_cast<std::size_t>(at) - 1));
   EXPECT_EQ(result.ok(), result.problem.empty());
   EXPECT_TRUE(!result.ok() || !result.messages.empty() || fault == Fault::no_space)
       << "a fault went unreported";
   if (fault != Fault::stop && !scenario.before.empty()) {
     // At once, not only after a search has put things right.
-    EXPECT_THAT(disk.list(kDirectory),
+    EXPECT_THAT(disk.list(kCheckpoints),
                 testing::Contains(folder_of(scenario.before.back()).filename().string()));
   }
   if (fault == Fault::stop) {
@@ -223,7 +223,7 @@ TEST(CheckpointFaults, AMachineThatStopsAfterTheSaveKeepsIt) {
       MemoryFileSystem disk;
       fill(disk, scenario);
       const SaveResult result =
-          store_on(disk).save(scenario.saved, Content(scenario.saved).content());
+          reopened(disk).save(scenario.saved, Content(scenario.saved).content());
       ASSERT_TRUE(result.ok());
       std::mt19937 random(seed);
       disk.restart(random);

@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 using Tokens = std::vector<std::int32_t>;
 
-Tokens all_of(const TokenSequence& sequence) {
+Tokens tokens_of(const TokenSequence& sequence) {
   Tokens tokens(static_cast<std::size_t>(sequence.size()));
   sequence.read(0, tokens);
   return tokens;
@@ -54,7 +54,7 @@ class TextFiles : public DataFiles {
 
 TEST_F(TextFiles, CharactersAreNumberedByCodePoint) {
   const auto text = characters_of(bytes_of("b€a\n😀aé"));
-  EXPECT_THAT(all_of(*text), ElementsAre(2, 4, 1, 0, 5, 1, 3));
+  EXPECT_THAT(tokens_of(*text), ElementsAre(2, 4, 1, 0, 5, 1, 3));
   EXPECT_EQ(text->values(), 6);
   EXPECT_EQ(text->vocabulary(), R"(["\n","a","b","é","€","😀"])");
   Tokens part(2);
@@ -64,7 +64,7 @@ TEST_F(TextFiles, CharactersAreNumberedByCodePoint) {
 
 TEST_F(TextFiles, BytesAreTokensAsTheyAre) {
   const auto text = read_text(write("text", {0, 200, 65, 255, 10}), TextVocabulary::bytes);
-  EXPECT_THAT(all_of(*text), ElementsAre(0, 200, 65, 255, 10));
+  EXPECT_THAT(tokens_of(*text), ElementsAre(0, 200, 65, 255, 10));
   EXPECT_EQ(text->values(), 256);
   EXPECT_EQ(text->vocabulary(), "");
 }
@@ -72,8 +72,8 @@ TEST_F(TextFiles, BytesAreTokensAsTheyAre) {
 TEST_F(TextFiles, GzipIsToldByContent) {
   std::string long_text;
   for (int i = 0; i < 700000; ++i) long_text += static_cast<char>('a' + i % 23);
-  EXPECT_EQ(all_of(*characters_of(gzip(bytes_of(long_text)))),
-            all_of(*characters_of(bytes_of(long_text))));
+  EXPECT_EQ(tokens_of(*characters_of(gzip(bytes_of(long_text)))),
+            tokens_of(*characters_of(bytes_of(long_text))));
 }
 
 // Tokens of 2 and of 4 bytes in memory.
@@ -89,7 +89,7 @@ TEST_F(TextFiles, AnyNumberOfCharactersIsRead) {
     }
     const auto sequence = characters_of(bytes_of(text));
     EXPECT_EQ(sequence->values(), many);
-    EXPECT_EQ(all_of(*sequence), expected);
+    EXPECT_EQ(tokens_of(*sequence), expected);
     EXPECT_EQ(nlohmann::json::parse(sequence->vocabulary()).size(), many);
   }
 }

@@ -24,7 +24,7 @@ std::string hex(const std::vector<std::byte>& bytes) {
   return text;
 }
 
-std::string text_of(const std::filesystem::path& path) {
+std::string bytes_of(const std::filesystem::path& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
@@ -75,7 +75,7 @@ TEST(TensorBoard, WhatIsWrittenIsReadBack) {
                {"train/loss", step, 1.0f / static_cast<float>(step + 1)});
   }
   // Not closed: a reader sees every record at once.
-  const ReadFile read = read_events(text_of(file.path()));
+  const ReadFile read = read_events(bytes_of(file.path()));
   ASSERT_EQ(read.events.size(), 301u);
   EXPECT_EQ(read.bytes_left, 0u);
   EXPECT_EQ(read.events[0].file_version, "brain.Event:2");
@@ -93,7 +93,7 @@ TEST(TensorBoard, AResumedAttemptHasAFileOfItsOwnThatDropsLaterSteps) {
   const EventFile first(folder.path(), 1000, std::nullopt);
   const EventFile second(folder.path(), 1000, 500);
   EXPECT_NE(first.path(), second.path());
-  const ReadFile read = read_events(text_of(second.path()));
+  const ReadFile read = read_events(bytes_of(second.path()));
   ASSERT_EQ(read.events.size(), 2u);
   EXPECT_EQ(read.events[1].session_status, 1u);
   EXPECT_EQ(read.events[1].step, 501);
@@ -111,7 +111,7 @@ TEST(TensorBoardCorpus, FilesOfTensorFlowAreRead) {
                          Run{"test", 0.07551847f, 0.9763f, 0.05592838f, 0.98334998f}}) {
     if (!std::filesystem::is_directory(*folder / run.name)) continue;
     ++seen;
-    const std::string text = text_of(only_file(*folder / run.name));
+    const std::string text = bytes_of(only_file(*folder / run.name));
     const ReadFile read = read_events(text);
     ASSERT_EQ(read.events.size(), 21u);
     EXPECT_EQ(read.bytes_left, 0u);
@@ -144,7 +144,7 @@ TEST(TensorBoardCorpus, FilesOfTensorFlowAreRead) {
 TEST(TensorBoardCorpus, ADamagedFileIsNotTakenForAGoodOne) {
   const auto folder = corpus("tensorboard");
   if (!folder) GTEST_SKIP() << "SKIPPED: the shared corpus is not here";
-  std::string text = text_of(only_file(*folder / "test"));
+  std::string text = bytes_of(only_file(*folder / "test"));
   text[200] = static_cast<char>(text[200] ^ 1);
   EXPECT_THROW((void)read_events(text), std::runtime_error);
 }

@@ -17,6 +17,7 @@
 #include "topology/draw/layout.h"
 #include "topology/draw/svg.h"
 #include "topology/draw/svg_writer.h"
+#include "topology/findings/rules.h"
 
 namespace lockstep::topology {
 namespace {
@@ -181,6 +182,19 @@ TEST(DrawSvg, FindingsMarkTheDevicesTheyName) {
     if (box.alarm && box.device) red.insert(to_string(*box.device));
   }
   EXPECT_EQ(red, (std::set<std::string>{"GPU1", "NIC0", "SW0"}));
+}
+
+TEST(DrawSvg, AFindingOfSeveralSwitchesMarksThemAll) {
+  Machine machine = test::hgx_h100();
+  for (const std::size_t i : {2, 5}) machine.switches[i].pci.link.max_speed = 5;
+  machine.findings = findings::switch_uplinks(machine);
+  ASSERT_EQ(machine.findings.size(), 1U);
+  const Picture picture = picture_of(machine);
+  std::set<std::string> red;
+  for (const Box& box : picture.boxes) {
+    if (box.alarm && box.device) red.insert(to_string(*box.device));
+  }
+  EXPECT_EQ(red, (std::set<std::string>{"SW2", "SW5"}));
 }
 
 TEST(DrawSvg, FindingsAreListedBelowEverything) {

@@ -150,9 +150,23 @@ TEST(DrawText, OfAFabricCountsTiersAndRails) {
   fabric.adapters.push_back(adapter);
   fabric.rails.push_back({.device = "mlx5_0", .switches = {"S1"}, .adapters = {"A1"}});
   EXPECT_EQ(draw_fabric(fabric),
-            "fabric: 1 switches in 1 tier, 1 adapters of 1 named hosts\n"
-            "  tier 0: 1 switches\n"
-            "  rail 0 (mlx5_0): 1 adapters on leaf1\n");
+            "fabric: 1 switch in 1 tier, 1 adapter of 1 named host\n"
+            "  tier 0: 1 switch\n"
+            "  rail 0 (mlx5_0): 1 adapter on leaf1\n");
+  fabric.switches.push_back({.guid = "S2", .name = "leaf2", .tier = 0, .ports = {}});
+  fabric.adapters.push_back(adapter);
+  EXPECT_EQ(draw_fabric(fabric).find("fabric: 2 switches in 1 tier, 2 adapters of 1 named host\n"
+                                     "  tier 0: 2 switches\n"),
+            0U);
+}
+
+TEST(DrawText, OfBlocksHasNoRowsOfWhatThereIsNot) {
+  Fabric fabric;
+  fabric.blocks = {{"n1", "n2"}, {"n3"}};
+  EXPECT_EQ(draw_fabric(fabric),
+            "fabric: 2 blocks of 3 hosts\n"
+            "  block 0: 2 hosts: n1, n2\n"
+            "  block 1: 1 host: n3\n");
 }
 
 TEST(DrawDot, OfTwoGpusWithABridge) {

@@ -139,7 +139,7 @@ TEST(GidChoice, OfATableThatDoesNotSayEnoughIsNone) {
   EXPECT_EQ(choose_gid(roce({gid(0, "garbage", "RoCE v2")})), GidChoice{});
 }
 
-constexpr const char* kHeader =
+constexpr const char* kGidHeader =
     "DEV     PORT    INDEX   GID                                     IPv4            VER     DEV\n"
     "---     ----    -----   ---                                     ------------    ---     ---\n";
 
@@ -147,7 +147,7 @@ TEST(ShowGids, ReadsRowsWithAndWithoutAnIpv4Address) {
   const Machine machine =
       read_recording(
           {"gids.txt",
-           std::string("[root@node1 ~]# show_gids | cat\n") + kHeader +
+           std::string("[root@node1 ~]# show_gids | cat\n") + kGidHeader +
                "mlx5_1\t1\t0\tfe80:0000:0000:0000:0a42:a1ff:fe00:0001\t\t\tv1\tens1np0\n"
                "mlx5_0\t2\t3\t0000:0000:0000:0000:0000:ffff:0a01:0203\t10.1.2.3 \tv2\tens0\n"
                "n_gids_found=2\n"})
@@ -167,7 +167,7 @@ TEST(ShowGids, ReadsRowsWithAndWithoutAnIpv4Address) {
 
 TEST(ShowGids, InfinibandIsNotTakenForRoceVersionOne) {
   const Machine machine =
-      read_recording({"gids.txt", std::string(kHeader) +
+      read_recording({"gids.txt", std::string(kGidHeader) +
                                       "mlx5_0 1 0 fe80:0000:0000:0000:0a42:a103:0000:0001  v1\n"})
           .machine;
   ASSERT_THAT(machine.nics, SizeIs(1));
@@ -178,7 +178,7 @@ TEST(ShowGids, InfinibandIsNotTakenForRoceVersionOne) {
 
 TEST(ShowGids, RowsThatAreCutAreSaid) {
   const Machine machine =
-      read_recording({"gids.txt", std::string(kHeader) +
+      read_recording({"gids.txt", std::string(kGidHeader) +
                                       "mlx5_0 1 1 fe80:0000:0000:0000:0a42:a1ff:fe00:0001 v2 ens1\n"
                                       "mlx5_0 1 3 0000:0000:0000:0000:0000:ffff:0a01:0203 10.1.2\n"
                                       "mlx5_0 1 4 0000:0000:00\nmlx5_0 1 99999 ::1 v1 ens1\n"})

@@ -39,7 +39,7 @@ std::string content(const std::string& file) {
   return text.str();
 }
 
-Machine read(const std::string& file) {
+Machine read_file(const std::string& file) {
   return read_recording({.name = file, .text = content(file)}).machine;
 }
 
@@ -58,7 +58,7 @@ int links_of(const Machine& machine, DeviceId device, LinkKind kind) {
 }
 
 TEST_F(HostRecordings, HwlocDgx2) {
-  const Machine machine = read("hwloc/nvidiaDGX2.xml");
+  const Machine machine = read_file("hwloc/nvidiaDGX2.xml");
   EXPECT_EQ(machine.sources, std::vector<std::string>{"hwloc-xml"});
   EXPECT_EQ(machine.cpu.sockets, 2);
   EXPECT_EQ(machine.cpu.cores, 4);
@@ -81,7 +81,7 @@ TEST_F(HostRecordings, HwlocDgx2) {
 }
 
 TEST_F(HostRecordings, HwlocGb10) {
-  const Machine machine = read("hwloc/nvidia-dgx-gb10.xml");
+  const Machine machine = read_file("hwloc/nvidia-dgx-gb10.xml");
   EXPECT_EQ(machine.cpu.architecture, "arm64");
   EXPECT_EQ(machine.cpu.vendor, "0x41");
   EXPECT_EQ(machine.cpu.sockets, 1);
@@ -93,7 +93,7 @@ TEST_F(HostRecordings, HwlocGb10) {
 }
 
 TEST_F(HostRecordings, HwlocWholeIo) {
-  const Machine machine = read("hwloc/32em64t-2n8c2t-pci-wholeio.xml");
+  const Machine machine = read_file("hwloc/32em64t-2n8c2t-pci-wholeio.xml");
   EXPECT_EQ(machine.cpu.cores, 16);
   EXPECT_EQ(machine.cpu.threads, 32);
   ASSERT_THAT(machine.gpus, SizeIs(3)) << "a graphics card of another maker is no GPU to train on";
@@ -107,7 +107,7 @@ TEST_F(HostRecordings, HwlocWholeIo) {
 }
 
 TEST_F(HostRecordings, HwlocDaxNvmeMic) {
-  const Machine machine = read("hwloc/32em64t-2n8c+dax+nvme+mic+dimms.xml");
+  const Machine machine = read_file("hwloc/32em64t-2n8c+dax+nvme+mic+dimms.xml");
   EXPECT_EQ(machine.cpu.sockets, 2);
   EXPECT_EQ(machine.cpu.cores, 16);
   EXPECT_THAT(machine.numa, SizeIs(2));
@@ -118,7 +118,7 @@ TEST_F(HostRecordings, HwlocDaxNvmeMic) {
 }
 
 TEST_F(HostRecordings, Hwloc96WithSeveralPackagesANode) {
-  const Machine machine = read("hwloc/96em64t-4n4d3ca2co-pci.xml");
+  const Machine machine = read_file("hwloc/96em64t-4n4d3ca2co-pci.xml");
   EXPECT_EQ(machine.cpu.sockets, 16);
   EXPECT_EQ(machine.cpu.cores, 96);
   ASSERT_THAT(machine.numa, SizeIs(4));
@@ -129,8 +129,8 @@ TEST_F(HostRecordings, Hwloc96WithSeveralPackagesANode) {
 }
 
 TEST_F(HostRecordings, SysfsOfTheDaxHostAgreesWithItsHwlocFile) {
-  const Machine sysfs = read("sysfs/32em64t-2n8c+dax+nvme+mic+dimms.sysfs.txt");
-  const Machine hwloc = read("hwloc/32em64t-2n8c+dax+nvme+mic+dimms.xml");
+  const Machine sysfs = read_file("sysfs/32em64t-2n8c+dax+nvme+mic+dimms.sysfs.txt");
+  const Machine hwloc = read_file("hwloc/32em64t-2n8c+dax+nvme+mic+dimms.xml");
   EXPECT_EQ(sysfs.cpu.sockets, hwloc.cpu.sockets);
   EXPECT_EQ(sysfs.cpu.cores, hwloc.cpu.cores);
   EXPECT_EQ(sysfs.cpu.threads, hwloc.cpu.threads);
@@ -149,7 +149,7 @@ TEST_F(HostRecordings, SysfsOfTheDaxHostAgreesWithItsHwlocFile) {
 }
 
 TEST_F(HostRecordings, SysfsWithoutLocalityDoesNotInventIt) {
-  const Machine machine = read("sysfs/40intel64-4n10c+pci-conflicts.sysfs.txt");
+  const Machine machine = read_file("sysfs/40intel64-4n10c+pci-conflicts.sysfs.txt");
   EXPECT_EQ(machine.cpu.sockets, 4);
   EXPECT_EQ(machine.cpu.cores, 40);
   ASSERT_THAT(machine.numa, SizeIs(4));
@@ -165,9 +165,9 @@ TEST(Acceptance, T12_FiveDigitDomainsAreReadAndBondsAreNoRails) {
   const PciTree pci = read_pci(SnapshotTree(text));
   EXPECT_THAT(pci, Contains(testing::Key(PciAddress{0x10000, 0, 4, 0})));
   EXPECT_THAT(pci, SizeIs(9));
-  EXPECT_THAT(nic_names(read("sysfs/2pa-pcidomain32bits.sysfs.txt")), ElementsAre("ens3"));
+  EXPECT_THAT(nic_names(read_file("sysfs/2pa-pcidomain32bits.sysfs.txt")), ElementsAre("ens3"));
 
-  const Machine machine = read("sysfs/h100-9hca.sys-class-infiniband.txt");
+  const Machine machine = read_file("sysfs/h100-9hca.sys-class-infiniband.txt");
   EXPECT_THAT(nic_names(machine), ElementsAre("mlx5_0", "mlx5_1", "mlx5_4", "mlx5_5", "mlx5_6",
                                               "mlx5_7", "mlx5_8", "mlx5_9", "mlx5_bond_0"));
   for (std::size_t i = 0; i < 8; ++i) {
@@ -181,7 +181,7 @@ TEST(Acceptance, T12_FiveDigitDomainsAreReadAndBondsAreNoRails) {
 
 TEST(Acceptance, T12_VirtualFunctionsCollapseToTheirNic) {
   if (!std::filesystem::exists(kCorpus)) GTEST_SKIP() << "SKIPPED: no recordings at " << kCorpus;
-  const Machine machine = read("hwloc/16intel64-manyVFs.xml");
+  const Machine machine = read_file("hwloc/16intel64-manyVFs.xml");
   EXPECT_EQ(machine.cpu.sockets, 2);
   EXPECT_EQ(machine.cpu.cores, 16);
   EXPECT_THAT(machine.numa, SizeIs(2));

@@ -81,7 +81,7 @@ constexpr std::string_view kVersion1 = R"(<topology>
     </object></object>
   </object></object></topology>)";
 
-Machine read(std::string_view text) {
+Machine read_hwloc(std::string_view text) {
   return read_hwloc_xml({.name = "box.xml", .text = std::string(text)}).machine;
 }
 
@@ -90,7 +90,7 @@ Link pcie(DeviceId from, DeviceId to, std::optional<double> GBps) {
 }
 
 TEST(HwlocXml, ProcessorsAndNodes) {
-  const Machine machine = read(kVersion3);
+  const Machine machine = read_hwloc(kVersion3);
   EXPECT_EQ(machine.name, "box1");
   EXPECT_EQ(machine.system.product, "Maker Box");
   EXPECT_EQ(machine.cpu.architecture, "x86_64");
@@ -106,7 +106,7 @@ TEST(HwlocXml, ProcessorsAndNodes) {
 }
 
 TEST(HwlocXml, GpusHangOffTheSwitchesUpstreamPort) {
-  const Machine machine = read(kVersion3);
+  const Machine machine = read_hwloc(kVersion3);
   ASSERT_THAT(machine.gpus, SizeIs(2));
   EXPECT_EQ(machine.gpus[0].name, "NVIDIA A100-SXM4-40GB");
   EXPECT_EQ(machine.gpus[0].uuid, "GPU-0");
@@ -122,7 +122,7 @@ TEST(HwlocXml, GpusHangOffTheSwitchesUpstreamPort) {
 }
 
 TEST(HwlocXml, NvlinksComeFromTheMatrix) {
-  const Machine machine = read(kVersion3);
+  const Machine machine = read_hwloc(kVersion3);
   ASSERT_THAT(machine.nvswitches, SizeIs(1));
   const auto nvlink = [](DeviceId from, DeviceId to, int count) {
     return Link{.from = from, .to = to, .kind = LinkKind::nvlink, .count = count, .GBps = {}};
@@ -133,7 +133,7 @@ TEST(HwlocXml, NvlinksComeFromTheMatrix) {
 }
 
 TEST(HwlocXml, PortsAreNicsAndVirtualFunctionsAreNot) {
-  const Machine machine = read(kVersion3);
+  const Machine machine = read_hwloc(kVersion3);
   ASSERT_THAT(machine.nics, SizeIs(2));
   EXPECT_EQ(machine.nics[0].name, "mlx5_3");
   EXPECT_EQ(machine.nics[0].netdev, "ib3");
@@ -148,7 +148,7 @@ TEST(HwlocXml, PortsAreNicsAndVirtualFunctionsAreNot) {
 }
 
 TEST(HwlocXml, VersionOneIsReadToo) {
-  const Machine machine = read(kVersion1);
+  const Machine machine = read_hwloc(kVersion1);
   EXPECT_EQ(machine.cpu.architecture, "ppc64");
   EXPECT_EQ(machine.cpu.sockets, 1);
   ASSERT_THAT(machine.numa, SizeIs(1));
@@ -171,9 +171,9 @@ TEST(HwlocXml, SetsAreWordsOfWhichEmptyOnesAreZero) {
 TEST(HwlocXml, WhatIsNoHwlocFileIsRefusedWithItsLine) {
   EXPECT_TRUE(is_hwloc_xml(kVersion1));
   EXPECT_FALSE(is_hwloc_xml("<system version=\"1\"><cpu/></system>"));
-  EXPECT_THROW((void)read("<topology></topology>"), ReadError);
+  EXPECT_THROW((void)read_hwloc("<topology></topology>"), ReadError);
   try {
-    (void)read("\n\n<topology <object type=\"Machine\"");
+    (void)read_hwloc("\n\n<topology <object type=\"Machine\"");
     FAIL() << "should have been refused";
   } catch (const ReadError& error) {
     EXPECT_GE(error.line(), 3);
@@ -184,7 +184,7 @@ TEST(HwlocXml, WhatIsNoHwlocFileIsRefusedWithItsLine) {
 TEST(HwlocXml, EveryCutIsReadInPartOrRefused) {
   for (std::size_t length = 0; length < kVersion3.size(); length += 31) {
     try {
-      const Machine machine = read(kVersion3.substr(0, length));
+      const Machine machine = read_hwloc(kVersion3.substr(0, length));
       EXPECT_LE(machine.gpus.size(), 2);
       if (machine.gpus.size() < 2) {
         EXPECT_THAT(machine.findings, Contains(Field(&Finding::code, "damaged-recording")));
@@ -199,7 +199,7 @@ TEST(HwlocXml, ADeepFileIsReadToItsDepth) {
   constexpr int kDepth = 100000;
   for (int i = 0; i < kDepth; ++i) text += "<object type=\"Group\">";
   for (int i = 0; i < kDepth; ++i) text += "</object>";
-  const Machine machine = read(text + "</topology>");
+  const Machine machine = read_hwloc(text + "</topology>");
   EXPECT_THAT(machine.findings, Contains(Field(&Finding::code, "damaged-recording")));
 }
 
@@ -212,13 +212,13 @@ TEST(HwlocXml, EntitiesAreNotExpanded) {
   text +=
       "]><topology version=\"2.0\"><object type=\"Machine\"><info name=\"HostName\" "
       "value=\"&k;\"/></object></topology>";
-  EXPECT_EQ(read(text).name, "&k;");
+  EXPECT_EQ(read_hwloc(text).name, "&k;");
 }
 
 TEST(HwlocXml, AMatrixOfTheWrongSizeIsLeftOut) {
   std::string text(kVersion3);
   text.replace(text.find("0 50000 150000"), 14, "0");
-  const Machine machine = read(text);
+  const Machine machine = read_hwloc(text);
   EXPECT_THAT(machine.links, testing::Not(Contains(Field(&Link::kind, LinkKind::nvlink))));
   EXPECT_THAT(machine.findings, Contains(Field(&Finding::code, "damaged-recording")));
 }

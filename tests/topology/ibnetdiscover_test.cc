@@ -24,13 +24,13 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-Reading read(const std::string& text) {
+Reading read_fabric(const std::string& text) {
   return read_recording({"fabric.txt", text});
 }
 
 std::string refusal(const std::string& text) {
   try {
-    (void)read(text);
+    (void)read_fabric(text);
   } catch (const ReadError& error) {
     return error.what();
   }
@@ -49,7 +49,7 @@ const std::string kAdapter =
     "\"MF0;LEAF01:MQM9701/U1\" lid 73 4xNDR\n";
 
 TEST(Ibnetdiscover, GivesNodesPortsAndSpeeds) {
-  const Reading reading = read(kLeaf + kAdapter);
+  const Reading reading = read_fabric(kLeaf + kAdapter);
   EXPECT_THAT(reading.machine.findings, IsEmpty());
   EXPECT_THAT(reading.machine.sources, ElementsAre("ibnetdiscover"));
   ASSERT_TRUE(reading.fabric);
@@ -76,7 +76,7 @@ TEST(Ibnetdiscover, CarriageReturnsAndGroupedPortsChangeNothing) {
   text.replace(text.find("[7]\t\t#"), 6, "[7][ext 4]\t\t#");
   for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2)
     text.insert(at, "\r");
-  const Reading reading = read("Chassis 1 (guid 0x1)\r\n" + text);
+  const Reading reading = read_fabric("Chassis 1 (guid 0x1)\r\n" + text);
   EXPECT_THAT(reading.machine.findings, IsEmpty());
   EXPECT_EQ(reading.fabric->adapters[0].ports[0].rate_Gbps, 400);
 }
@@ -86,7 +86,7 @@ TEST(Ibnetdiscover, ADescriptionMayContainAnything) {
        {"a \"quoted\" one", "4xSDR", "# [1] \"S-1\"[1]", "node07 mlx5_3\" lid 1 1xSDR", "]["}) {
     test::FabricText text;
     text.describe("H-01", description).link("S-02", "H-01", "4xHDR");
-    const Reading reading = read(text.text());
+    const Reading reading = read_fabric(text.text());
     EXPECT_THAT(reading.machine.findings, IsEmpty()) << description;
     EXPECT_EQ(reading.fabric->adapters[0].name, description);
     EXPECT_EQ(reading.fabric->adapters[0].ports[0].rate_Gbps, 200) << description;
@@ -114,7 +114,7 @@ TEST(Ibnetdiscover, SpeedsAreThoseOfTheTrade) {
 TEST(Ibnetdiscover, ALinkOfOneEndOnlyIsNamed) {
   std::string other_port = kAdapter;
   other_port.replace(other_port.find("[7]"), 3, "[9]");
-  const Reading reading = read(kLeaf + other_port);
+  const Reading reading = read_fabric(kLeaf + other_port);
   ASSERT_THAT(reading.machine.findings, SizeIs(1));
   const Finding& finding = reading.machine.findings[0];
   EXPECT_EQ(finding.code, "one-sided-link");
@@ -127,7 +127,7 @@ TEST(Ibnetdiscover, ALinkOfOneEndOnlyIsNamed) {
 TEST(Ibnetdiscover, WhatIsCutOffIsReadInPart) {
   const std::string whole = two_rails(8).text();
   for (std::size_t size = whole.size() / 2; size + 40 < whole.size(); size += 7) {
-    const Reading reading = read(whole.substr(0, size));
+    const Reading reading = read_fabric(whole.substr(0, size));
     ASSERT_TRUE(reading.fabric) << size;
     EXPECT_THAT(reading.machine.findings, testing::Not(IsEmpty())) << size;
     for (const Finding& finding : reading.machine.findings) {
@@ -140,7 +140,7 @@ TEST(Ibnetdiscover, WhatIsCutOffIsReadInPart) {
 TEST(Ibnetdiscover, ManyFaultsOfAKindAreOneFinding) {
   const std::string whole = two_rails(60).text();
   const std::size_t first_switch = whole.find("\nvendid=0x2c9\ndevid=0x1021\nSwitch");
-  const Reading reading = read(whole.substr(0, first_switch));
+  const Reading reading = read_fabric(whole.substr(0, first_switch));
   ASSERT_THAT(reading.machine.findings, SizeIs(1));
   EXPECT_THAT(reading.machine.findings[0].message,
               AllOf(StartsWith("120 links lead to nodes that are not in the file: "),
@@ -178,7 +178,7 @@ TEST(Ibnetdiscover, AFabricWithoutALinkIsNone) {
 
 TEST(Ibnetdiscover, TheShellAroundItIsPassedOver) {
   const Reading reading =
-      read("[root@head ~]# ibnetdiscover\n" + kLeaf + kAdapter + "[root@head ~]# exit\n");
+      read_fabric("[root@head ~]# ibnetdiscover\n" + kLeaf + kAdapter + "[root@head ~]# exit\n");
   EXPECT_THAT(reading.machine.findings, IsEmpty());
   EXPECT_THAT(reading.fabric->adapters, SizeIs(1));
 }

@@ -18,12 +18,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Machine read(const std::string& text) {
+Machine read_interfaces(const std::string& text) {
   return read_recording({"recorded.txt", text}).machine;
 }
 
 // "enp1s0 up 10.0.0.1/24".
-std::vector<std::string> lines_of(const Machine& machine) {
+std::vector<std::string> interface_lines(const Machine& machine) {
   std::vector<std::string> lines;
   for (const Interface& interface : machine.interfaces) {
     std::string line = fmt::format("{} {}", interface.name,
@@ -75,7 +75,7 @@ TEST(InterfaceKind, FollowsTheConventionsOfNames) {
 }
 
 TEST(IpBrief, ReadsAddresses) {
-  const Machine machine = read(
+  const Machine machine = read_interfaces(
       "root@node1:~# ip -br a\n"
       "lo               UNKNOWN        127.0.0.1/8 ::1/128 \n"
       "enp1s0           UP             10.0.2.15/24 metric 100 fe80::1/64 \r\n"
@@ -85,7 +85,7 @@ TEST(IpBrief, ReadsAddresses) {
       "tun0             UNKNOWN        10.8.0.1 peer 10.8.0.2/32 \n");
   EXPECT_THAT(machine.sources, ElementsAre("ip-brief"));
   EXPECT_THAT(
-      lines_of(machine),
+      interface_lines(machine),
       ElementsAre("lo up 127.0.0.1/8 ::1/128", "enp1s0 up 10.0.2.15/24 fe80::1/64", "enp2s0 down",
                   "eth0 up 10.244.1.7/24", "bond0.100 down 10.9.0.1/16", "tun0 up 10.8.0.1"));
   EXPECT_EQ(machine.interfaces[3].kind, InterfaceKind::unknown);
@@ -94,7 +94,7 @@ TEST(IpBrief, ReadsAddresses) {
 }
 
 TEST(IpBrief, OfLinksTheFlagsSayMoreThanTheName) {
-  const Machine machine = read(
+  const Machine machine = read_interfaces(
       "lo               UNKNOWN        00:00:00:00:00:00 <LOOPBACK,UP,LOWER_UP> \n"
       "front            UP             0c:42:a1:00:00:01 <BROADCAST,MULTICAST,MASTER,UP,LOWER_UP> "
       "\n"
@@ -102,7 +102,7 @@ TEST(IpBrief, OfLinksTheFlagsSayMoreThanTheName) {
       "rail0            DOWN           00:00:10:29:fe:80:00:00:00:00:00:00:0c:42:a1:03:00:00:00:04 "
       "<NO-CARRIER,BROADCAST,MULTICAST,UP> \n"
       "tunl0@NONE       DOWN           0.0.0.0 <NOARP> \n");
-  EXPECT_THAT(lines_of(machine),
+  EXPECT_THAT(interface_lines(machine),
               ElementsAre("lo up", "front up", "eth2 up", "rail0 down", "tunl0 down"));
   std::vector<InterfaceKind> kinds;
   for (const Interface& interface : machine.interfaces) kinds.push_back(interface.kind);
@@ -113,14 +113,14 @@ TEST(IpBrief, OfLinksTheFlagsSayMoreThanTheName) {
 
 TEST(IpBrief, ColoursOfATerminalAreNoPartOfIt) {
   const Machine machine =
-      read("\x1b[36meth0   \x1b[0m\x1b[32mUP \x1b[0m \x1b[35m10.0.0.1\x1b[0m/8\n");
-  EXPECT_THAT(lines_of(machine), ElementsAre("eth0 up 10.0.0.1/8"));
+      read_interfaces("\x1b[36meth0   \x1b[0m\x1b[32mUP \x1b[0m \x1b[35m10.0.0.1\x1b[0m/8\n");
+  EXPECT_THAT(interface_lines(machine), ElementsAre("eth0 up 10.0.0.1/8"));
 }
 
 TEST(IpBrief, LinesThatAreDamagedAreSaid) {
   const Machine machine =
-      read("lo UNKNOWN 127.0.0.1/8\neth0 UP 10.0.0.1/8\neth1 \xff\xff 10.0.0.2/8\n");
-  EXPECT_THAT(lines_of(machine), ElementsAre("lo up 127.0.0.1/8", "eth0 up 10.0.0.1/8"));
+      read_interfaces("lo UNKNOWN 127.0.0.1/8\neth0 UP 10.0.0.1/8\neth1 \xff\xff 10.0.0.2/8\n");
+  EXPECT_THAT(interface_lines(machine), ElementsAre("lo up 127.0.0.1/8", "eth0 up 10.0.0.1/8"));
   ASSERT_THAT(machine.findings, SizeIs(1));
   EXPECT_EQ(machine.findings[0].where, "recorded.txt:3");
 }
@@ -128,12 +128,12 @@ TEST(IpBrief, LinesThatAreDamagedAreSaid) {
 TEST(IpBrief, IsNotSeenInOtherTexts) {
   for (const char* text : {"", "\n", "milk, bread\n", "the lift is\nUP again\nand again\n",
                            "eth0 UP\nnot\nof\nthis kind\n"}) {
-    EXPECT_THROW((void)read(text), ReadError) << text;
+    EXPECT_THROW((void)read_interfaces(text), ReadError) << text;
   }
 }
 
 TEST(Ibdev2netdev, ReadsTheInterfaceOfEveryPort) {
-  const Machine machine = read(
+  const Machine machine = read_interfaces(
       "mlx5_10 port 1 ==> enp210s0f1np1 (Down)\nmlx5_2 port 1 ==> bond0 (Up)\nmlx5_3 port 1 ==> "
       "bond0 (Up)\nmlx5_4 port 2 ==> ib4 (Down)\nmlx5_5 port 1 ==> ib5 (Up)\nmlx5_6 port 1 ==> "
       "rail6 (Up)\n");
@@ -141,13 +141,13 @@ TEST(Ibdev2netdev, ReadsTheInterfaceOfEveryPort) {
               ElementsAre("mlx5_2:1 bond0 active roce", "mlx5_3:1 bond0 active roce",
                           "mlx5_4:2 ib4 unknown infiniband", "mlx5_5:1 ib5 active infiniband",
                           "mlx5_6:1 rail6 active unknown", "mlx5_10:1 enp210s0f1np1 down roce"));
-  EXPECT_THAT(lines_of(machine),
+  EXPECT_THAT(interface_lines(machine),
               ElementsAre("enp210s0f1np1 down", "bond0 up", "ib4 down", "ib5 up", "rail6 up"));
   EXPECT_EQ(machine.interfaces[1].kind, InterfaceKind::bond);
 }
 
 TEST(Ibdev2netdev, ReadsAddressBoardAndPortOfTheLongForm) {
-  const Machine machine = read(
+  const Machine machine = read_interfaces(
       "0000:19:00.0 mlx5_0 (MT4129 - MCX75310AAS-NEAT) ConnectX-7 400GbE / NDR IB, port of a card "
       "fw 28.39.1002 port 1 (ACTIVE) ==> ib0 (Down)\n"
       "0000:2a:00.0 mlx5_1 (MT4129 - X) ConnectX-7 fw 28.39.1002 port 1 (DOWN  ) ==> ens5np0 "
@@ -160,8 +160,8 @@ TEST(Ibdev2netdev, ReadsAddressBoardAndPortOfTheLongForm) {
 }
 
 TEST(Ibdev2netdev, RowsThatAreCutAreSaid) {
-  const Machine machine =
-      read("mlx5_0 port 1 ==> ens1 (Up)\nmlx5_1 port ==> ens2 (Up)\nmlx5_2 port 1 ==>\n==>\n");
+  const Machine machine = read_interfaces(
+      "mlx5_0 port 1 ==> ens1 (Up)\nmlx5_1 port ==> ens2 (Up)\nmlx5_2 port 1 ==>\n==>\n");
   EXPECT_THAT(ports_of(machine),
               ElementsAre("mlx5_0:1 ens1 active roce", "mlx5_2:1  unknown unknown"));
   EXPECT_THAT(machine.findings, SizeIs(2));

@@ -196,6 +196,7 @@ TEST(Json, HasTheKeysOfTheContract) {
   EXPECT_EQ(all["version"], 1);
   EXPECT_TRUE(all["fabric"].is_null());
   EXPECT_EQ(all["placement"], json::array({"GPU0"}));
+  EXPECT_TRUE(all.at("placement_caveat").is_null());
   EXPECT_EQ(all["findings"][0]["severity"], "info");
   const json& host = all["hosts"][0];
   EXPECT_EQ(host["name"], "node07");

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Machine read(const std::string& text) {
+Machine read_lspci_text(const std::string& text) {
   return read_recording({"lspci.txt", text}).machine;
 }
 
@@ -63,7 +63,7 @@ const std::string kVerbose =
     "20:00.0 VGA compatible controller: Matrox Electronics Systems Ltd. G200eW3 (rev 04)\n";
 
 TEST(Lspci, DevicesAreKnownByTheWordsOfTheClassList) {
-  const Machine machine = read(kVerbose);
+  const Machine machine = read_lspci_text(kVerbose);
   ASSERT_EQ(machine.gpus.size(), 1U) << "a server's own display is none";
   EXPECT_EQ(machine.gpus[0].pci.vendor, 0x10deU);
   EXPECT_EQ(machine.gpus[0].pci.device, 0x2330U);
@@ -79,7 +79,7 @@ TEST(Lspci, DevicesAreKnownByTheWordsOfTheClassList) {
 }
 
 TEST(Lspci, LinksAreThoseOfTheSlotAndThoseOfNow) {
-  const Machine machine = read(kVerbose);
+  const Machine machine = read_lspci_text(kVerbose);
   const PcieLink& link = machine.gpus[0].pci.link;
   EXPECT_EQ(link.max_speed, 32);
   EXPECT_EQ(link.speed, 2.5);
@@ -91,7 +91,7 @@ TEST(Lspci, LinksAreThoseOfTheSlotAndThoseOfNow) {
 }
 
 TEST(Lspci, WhatABridgeControlsIsNotWhatItCould) {
-  const Machine machine = read(kVerbose);
+  const Machine machine = read_lspci_text(kVerbose);
   ASSERT_TRUE(machine.switches[0].access_control);
   EXPECT_TRUE(machine.switches[0].access_control->source_validation);
   EXPECT_FALSE(machine.switches[0].access_control->request_redirect);
@@ -102,7 +102,7 @@ TEST(Lspci, WhatABridgeControlsIsNotWhatItCould) {
 }
 
 TEST(Lspci, ADeviceHangsOffItsSwitchAndTheSwitchOffItsNode) {
-  const Machine machine = read(kVerbose);
+  const Machine machine = read_lspci_text(kVerbose);
   const DeviceId upstream{DeviceKind::pcie_switch, 1};
   const DeviceId node{DeviceKind::numa, 1};
   EXPECT_THAT(machine.links,
@@ -116,7 +116,7 @@ TEST(Lspci, WithoutRootAccessControlIsUnknownAndNeverFine) {
   for (const char* device : {"00:01.0 PCI bridge: Intel Corporation Device 352a (rev 04)\n",
                              "01:00.0 3D controller: NVIDIA Corporation Device 2330 (rev a1)\n"})
     text += std::string(device) + "\tNUMA node: 0\n\tCapabilities: <access denied>\n\n";
-  const Machine machine = read(text);
+  const Machine machine = read_lspci_text(text);
   EXPECT_EQ(machine.switches.at(0).access_control, std::nullopt);
   EXPECT_EQ(machine.gpus.at(0).pci.link.speed, std::nullopt);
   ASSERT_THAT(codes(machine.findings), ElementsAre("access-control-unknown"));
@@ -126,7 +126,7 @@ TEST(Lspci, WithoutRootAccessControlIsUnknownAndNeverFine) {
 }
 
 TEST(Lspci, NumbersAreReadWhereTheyStand) {
-  const Machine machine = read(
+  const Machine machine = read_lspci_text(
       "0000:00:01.0 PCI bridge [0604]: Red Hat, Inc. QEMU PCIe Root port [1b36:000c]\n"
       "0001:01:00.0 3D controller [0302]: NVIDIA Corporation GA102GL [A10] [10de:2236] (rev a1)\n"
       "10000:02:00.0 Ethernet controller [0200]: Amazon.com, Inc. Elastic Fabric Adapter (EFA) "
@@ -149,7 +149,7 @@ TEST(Lspci, NumbersAreReadWhereTheyStand) {
 }
 
 TEST(Lspci, BusNumbersInACircleEnd) {
-  const Machine machine = read(
+  const Machine machine = read_lspci_text(
       "01:00.0 PCI bridge: a\n\tBus: primary=01, secondary=02, subordinate=02\n"
       "02:00.0 PCI bridge: b\n\tBus: primary=02, secondary=01, subordinate=01\n"
       "01:01.0 3D controller: NVIDIA Corporation c\n\tLatency: 0\n"
@@ -160,7 +160,7 @@ TEST(Lspci, BusNumbersInACircleEnd) {
 }
 
 TEST(Lspci, ADeviceThatIsListedTwiceIsReadOnce) {
-  const Machine machine = read(
+  const Machine machine = read_lspci_text(
       "01:00.0 3D controller: NVIDIA Corporation c\n01:00.0 3D controller: NVIDIA Corporation c\n");
   EXPECT_EQ(machine.gpus.size(), 1U);
   EXPECT_THAT(codes(machine.findings), Contains("device-twice"));

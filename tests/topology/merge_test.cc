@@ -106,8 +106,21 @@ TEST(Merge, KnowsDevicesByTheirAddressWhateverTheirOrder) {
   ASSERT_THAT(merged.peers, SizeIs(1));
   EXPECT_EQ(merged.peers[0].from, gpu_id(1));
   EXPECT_EQ(merged.peers[0].to, gpu_id(0));
-  ASSERT_THAT(merged.findings, SizeIs(1));
+  ASSERT_THAT(merged.findings, SizeIs(2));
   EXPECT_EQ(merged.findings[0].where, "GPU1");
+  EXPECT_EQ(merged.findings[1].code, "adapters-missing");
+}
+
+TEST(Merge, KeepsFindingsOfSeveralDevicesOnThem) {
+  Machine first = of_source("a"), second = of_source("b");
+  first.gpus = {gpu_at("0000:17:00.0"), gpu_at("0000:2a:00.0")};
+  second.gpus = {gpu_at("0000:2a:00.0"), gpu_at("0000:17:00.0")};
+  second.findings = {{Severity::warning, "x", "of both", "GPU0, GPU1", ""},
+                     {Severity::warning, "y", "of one", "GPU0, GPU7", ""}};
+  const Machine merged = merge({first, second});
+  ASSERT_THAT(merged.findings, SizeIs(2));
+  EXPECT_EQ(merged.findings[0].where, "GPU1, GPU0");
+  EXPECT_EQ(merged.findings[1].where, "GPU0, GPU7") << "not of this machine: as it was written";
 }
 
 TEST(Merge, KnowsAdaptersByNameAndGpusByPositionWhereARecordingHasNoAddress) {

@@ -40,7 +40,7 @@ std::string with_prefix(const std::string& prefix) {
   return text;
 }
 
-Machine read(const std::string& text) {
+Machine read_log(const std::string& text) {
   return read_recording({"nccl.log", text}).machine;
 }
 
@@ -88,7 +88,7 @@ TEST(NcclLog, TheTreeIsReadWithEveryPrefixAndWithout) {
   for (const char* prefix : {"", "NCCL INFO ", "node7:101855:101885 [0] NCCL INFO ",
                              "[2025-03-01 10:00:00] node7:1:2 [0] NCCL INFO ",
                              "[1,0]<stdout>:node7:1:2 [0] NCCL INFO "}) {
-    const Machine machine = read(with_prefix(prefix));
+    const Machine machine = read_log(with_prefix(prefix));
     expect_tree(machine);
     EXPECT_THAT(machine.findings, IsEmpty()) << prefix;
     EXPECT_EQ(machine.name, std::string(prefix).find("node7") == std::string::npos ? "" : "node7");
@@ -102,19 +102,19 @@ TEST(NcclLog, RanksThatWriteAtTheSameTimeAreKeptApart) {
     text += "node7:12:22 [1] NCCL INFO " + line + "\r\n";
     text += "step 5 loss 2.31\n";
   }
-  expect_tree(read(text));
+  expect_tree(read_log(text));
 }
 
 TEST(NcclLog, OtherHostsOfTheLogAreSaid) {
-  const Machine machine =
-      read(with_prefix("node7:11:21 [0] NCCL INFO ") + with_prefix("node8:11:21 [0] NCCL INFO "));
+  const Machine machine = read_log(with_prefix("node7:11:21 [0] NCCL INFO ") +
+                                   with_prefix("node8:11:21 [0] NCCL INFO "));
   expect_tree(machine);
   EXPECT_EQ(machine.name, "node7");
   EXPECT_THAT(messages(machine.findings, "other-hosts"), HasSubstr("2 hosts"));
 }
 
 TEST(NcclLog, NamesOfNetDevicesAndTheVersionAreTakenFromItsOtherLines) {
-  const Machine machine = read(
+  const Machine machine = read_log(
       "node7:11:21 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n"
       "node7:11:21 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_4:1/IB "
       "[2]mlx5_4:2/IB [RO]; OOB eth0:10.0.0.1<0>\n" +
@@ -126,7 +126,7 @@ TEST(NcclLog, NamesOfNetDevicesAndTheVersionAreTakenFromItsOtherLines) {
 }
 
 TEST(NcclLog, GpusThatSeeEachOtherAreLinkedOnceAndHostsOfADomainAreNotMixed) {
-  const Machine machine = read(
+  const Machine machine = read_log(
       "=== System : maxBw 80.0 totalBw 240.0 ===\n"
       "CPU/0-0 (3/1/-1)\n"
       "+ C2C[360.0] - GPU/0-81000\n"
@@ -148,7 +148,7 @@ TEST(NcclLog, GpusThatSeeEachOtherAreLinkedOnceAndHostsOfADomainAreNotMixed) {
 }
 
 TEST(NcclLog, AVirtualNicAndAnUnknownNodeAreNotGivenAddresses) {
-  const Machine machine = read(
+  const Machine machine = read_log(
       "=== System : maxBw 0.3 totalBw 12.0 ===\n"
       "CPU/FFFFFFFFFFFFFFFF (1/1/1)\n"
       "+ PCI[5000.0] - NIC/0\n"
@@ -163,7 +163,7 @@ TEST(NcclLog, AVirtualNicAndAnUnknownNodeAreNotGivenAddresses) {
 }
 
 TEST(NcclLog, WhatIsCutOffIsSaidAndLinesWithoutAParentAreNotHungElsewhere) {
-  const Machine machine = read(
+  const Machine machine = read_log(
       "+ PCI[24.0] - GPU/81000 (0)\n"
       "CPU/1 (1/1/2)\n+ PCI[24.0] - PCI/82000 (10b5879610b58796)\n"
       "       + PCI[24.0] - GPU/84000 (4)\n");
@@ -176,7 +176,7 @@ TEST(NcclLog, WhatIsCutOffIsSaidAndLinesWithoutAParentAreNotHungElsewhere) {
 TEST(NcclLog, ADeviceThatStandsTwiceIsReadOnce) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "CPU/0 (1/1/2)\n+ PCI[24.0] - GPU/84000 (4)\n";
-  const Machine machine = read(text);
+  const Machine machine = read_log(text);
   EXPECT_EQ(machine.gpus.size(), 1U);
   EXPECT_EQ(machine.links.size(), 1U);
   EXPECT_THAT(codes(machine.findings), Contains("device-twice"));

@@ -47,7 +47,7 @@ constexpr std::string_view kFile = R"(<?xml version="1.0"?>
 </system>
 )";
 
-Machine read(std::string text) {
+Machine read_xml(std::string text) {
   return read_nccl_xml({"topo.xml", std::move(text)}).machine;
 }
 
@@ -73,7 +73,7 @@ TEST(NcclXml, IsRecognisedByItsContent) {
 }
 
 TEST(NcclXml, ReadsDevicesAndWhatIsSaidOfThem) {
-  const Machine machine = read(std::string(kFile));
+  const Machine machine = read_xml(std::string(kFile));
   for (const Finding& finding : machine.findings) ADD_FAILURE() << finding.message;
   EXPECT_EQ(machine.cpu.vendor, "GenuineIntel");
   EXPECT_EQ(machine.cpu.model_number, 143);
@@ -96,7 +96,7 @@ TEST(NcclXml, ReadsDevicesAndWhatIsSaidOfThem) {
 }
 
 TEST(NcclXml, EveryPortIsANicAndANetWithoutNumberIsNone) {
-  const Machine machine = read(std::string(kFile));
+  const Machine machine = read_xml(std::string(kFile));
   ASSERT_EQ(machine.nics.size(), 3U);
   EXPECT_EQ(machine.nics[0].name, "mlx5_0");
   EXPECT_EQ(machine.nics[0].kind, NicKind::infiniband);
@@ -113,7 +113,7 @@ TEST(NcclXml, EveryPortIsANicAndANetWithoutNumberIsNone) {
 }
 
 TEST(NcclXml, LinksAreStatedOnceAndHaveBothEnds) {
-  const Machine machine = read(std::string(kFile));
+  const Machine machine = read_xml(std::string(kFile));
   const DeviceId gpu0{DeviceKind::gpu, 0}, gpu1{DeviceKind::gpu, 1};
   const auto has = [&machine](const Link& link) {
     return std::ranges::count(machine.links, link) == 1;
@@ -130,7 +130,8 @@ TEST(NcclXml, LinksAreStatedOnceAndHaveBothEnds) {
 }
 
 TEST(NcclXml, APartialFileIsAMachineWithoutNamesAndLinks) {
-  const Machine machine = read(R"(<system version="1"><cpu numaid="0" affinity="ff" arch="arm64">
+  const Machine machine =
+      read_xml(R"(<system version="1"><cpu numaid="0" affinity="ff" arch="arm64">
     <pci busid="ffff:ff:01.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
       <pci busid="0001:00:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"/>
       <pci busid="0101:00:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16"/>
@@ -147,7 +148,7 @@ TEST(NcclXml, APartialFileIsAMachineWithoutNamesAndLinks) {
 }
 
 TEST(NcclXml, AmdGpusAreReadWithTheirArchitecture) {
-  const Machine machine = read(R"(<system version="2">
+  const Machine machine = read_xml(R"(<system version="2">
     <cpu numaid="0" affinity="f" arch="x86_64" vendor="AuthenticAMD" familyid="143" modelid="49">
     <pci busid="0000:01:00.0" class="0x120000" vendor="0x1002" link_speed="16 GT/s" link_width="16">
       <gpu dev="0" sm="304" gcn="gfx942:sramecc+" arch="38911" rank="0" gdr="1">
@@ -167,14 +168,14 @@ TEST(NcclXml, AmdGpusAreReadWithTheirArchitecture) {
 }
 
 TEST(NcclXml, MasksOfOtherWidthsAreReadAsWritten) {
-  const Machine machine = read(replaced("00000000,ffff0000", "ffff0000"));
+  const Machine machine = read_xml(replaced("00000000,ffff0000", "ffff0000"));
   EXPECT_EQ(machine.numa[1].cpus.to_list(), "16-31");
   EXPECT_EQ(machine.numa[0].mask_words, 2);
   EXPECT_EQ(machine.numa[1].mask_words, 1);
 }
 
 TEST(NcclXml, ALinkToTheGpuItselfIsNotCounted) {
-  const Machine machine = read(replaced("target=\"0000:12:00.0\"", "target=\"0000:22:00.0\""));
+  const Machine machine = read_xml(replaced("target=\"0000:12:00.0\"", "target=\"0000:22:00.0\""));
   const Finding* finding = find(machine, "nvlink-to-itself");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->where, "topo.xml:28");
@@ -197,7 +198,7 @@ TEST(NcclXml, WhatIsWrongIsNamedWithItsLine) {
       {"class=\"0x020700\"", "class=\"0x010802\"", "", ""},
   };
   for (const auto& each : kCases) {
-    const Machine machine = read(replaced(each.from, each.to));
+    const Machine machine = read_xml(replaced(each.from, each.to));
     if (each.code.empty()) {
       EXPECT_EQ(machine.nics.size(), 3U) << "an adapter is one by what is in it";
       continue;
@@ -212,7 +213,7 @@ TEST(NcclXml, WhatIsWrongIsNamedWithItsLine) {
 TEST(NcclXml, AFileThatBreaksOffIsReadAsFarAsItGoes) {
   std::string text(kFile);
   text.resize(text.find("<cpu numaid=\"1\"") + 20);
-  const Machine machine = read(text);
+  const Machine machine = read_xml(text);
   EXPECT_EQ(machine.gpus.size(), 1U);
   const Finding* finding = find(machine, "damaged-recording");
   ASSERT_NE(finding, nullptr);
@@ -221,13 +222,13 @@ TEST(NcclXml, AFileThatBreaksOffIsReadAsFarAsItGoes) {
 
 TEST(NcclXml, AFileWithoutProcessorsIsRefusedWithItsLine) {
   try {
-    (void)read("<system version=\"1\">\n  <cpu numaid=");
+    (void)read_xml("<system version=\"1\">\n  <cpu numaid=");
     FAIL() << "read";
   } catch (const ReadError& error) {
     EXPECT_EQ(error.line(), 2) << error.what();
   }
-  EXPECT_THROW((void)read("<system version=\"1\"></system>"), ReadError);
-  EXPECT_THROW((void)read("<system"), ReadError);
+  EXPECT_THROW((void)read_xml("<system version=\"1\"></system>"), ReadError);
+  EXPECT_THROW((void)read_xml("<system"), ReadError);
 }
 
 // Every prefix, and every byte replaced by some that matter to XML: an answer or a ReadError.
@@ -235,7 +236,7 @@ TEST(NcclXml, DamageIsAFindingOrAnError) {
   const std::string whole(kFile);
   const auto try_read = [](std::string text) {
     try {
-      const Machine machine = read(std::move(text));
+      const Machine machine = read_xml(std::move(text));
       (void)paths_of(machine);
       return true;
     } catch (const ReadError&) {
@@ -258,13 +259,13 @@ TEST(NcclXml, DamageIsAFindingOrAnError) {
 TEST(NcclXml, DeepNestingEndsInAFinding) {
   std::string text = "<system><cpu numaid=\"0\" arch=\"arm64\">";
   for (int i = 0; i < 10000; ++i) text += "<pci class=\"0x060400\">";
-  const Machine machine = read(std::move(text));
+  const Machine machine = read_xml(std::move(text));
   EXPECT_NE(find(machine, "nested-too-deep"), nullptr);
   EXPECT_LE(machine.switches.size(), 32U);
 }
 
 TEST(NcclXml, EntityBombsStayText) {
-  const Machine machine = read(
+  const Machine machine = read_xml(
       "<!DOCTYPE system [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]>"
       "<system><cpu numaid=\"0\" arch=\"arm64\" vendor=\"&b;\"></cpu></system>");
   EXPECT_EQ(machine.cpu.vendor, "&b;");
@@ -273,12 +274,12 @@ TEST(NcclXml, EntityBombsStayText) {
 TEST(NcclXml, MoreThanAMachineHasIsRefusedOrLeftOut) {
   std::string many = "<system><cpu numaid=\"0\" arch=\"arm64\">";
   for (int i = 0; i < 20000; ++i) many += "<pci class=\"0x030200\" link_width=\"99\"/>";
-  Machine machine = read(many + "</cpu></system>");
+  Machine machine = read_xml(many + "</cpu></system>");
   EXPECT_EQ(machine.gpus.size(), 256U);
   EXPECT_NE(find(machine, "too-many-devices"), nullptr);
   EXPECT_LE(machine.findings.size(), 65U);
   for (int i = 0; i < 60000; ++i) many += "<a/>";
-  EXPECT_THROW((void)read(many), ReadError);
+  EXPECT_THROW((void)read_xml(many), ReadError);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -148,6 +149,21 @@ TEST(NcclXmlWriter, DevicesThatHangOffNothingStandInAnUnnumberedCpu) {
   EXPECT_EQ(again.gpus.size(), 4U);
   EXPECT_EQ(again.gpus[0].numa, std::nullopt);
   EXPECT_NE(find_numa(again, -1), nullptr);
+}
+
+TEST(NcclXmlWriter, AMachineOfWhichOnlySettingsAreKnownIsRefused) {
+  Machine machine;
+  machine.name = "job";
+  machine.system.settings = {{"NCCL_DEBUG", "INFO", "job.env"}};
+  for (const NcclXmlForm form : {NcclXmlForm::full, NcclXmlForm::virtual_machine}) {
+    try {
+      (void)write_nccl_xml(machine, form);
+      ADD_FAILURE() << "an empty file is written";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find("nothing to write"), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("of job"), std::string::npos);
+    }
+  }
 }
 
 TEST(NcclXmlWriter, ALoopOfSwitchesEnds) {

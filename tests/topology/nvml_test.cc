@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr DeviceId kGpu0{DeviceKind::gpu, 0};
+constexpr DeviceId kFirstGpu{DeviceKind::gpu, 0};
 constexpr DeviceId kGpu1{DeviceKind::gpu, 1};
 
 Machine two_gpus(const std::string& library) {
@@ -58,8 +58,8 @@ TEST(Nvml, PortsAreReadAndActiveOnesMakeLinks) {
   const auto link = [](DeviceId from, DeviceId to, int count) {
     return Link{.from = from, .to = to, .kind = LinkKind::nvlink, .count = count, .GBps = {}};
   };
-  EXPECT_THAT(machine.links, Contains(link(kGpu0, kGpu1, 2)));
-  EXPECT_THAT(machine.links, Contains(link(kGpu0, {DeviceKind::nvswitch, 0}, 1)));
+  EXPECT_THAT(machine.links, Contains(link(kFirstGpu, kGpu1, 2)));
+  EXPECT_THAT(machine.links, Contains(link(kFirstGpu, {DeviceKind::nvswitch, 0}, 1)));
   EXPECT_THAT(machine.links, Contains(link(kGpu1, {DeviceKind::nvswitch, 0}, 1)));
 }
 
@@ -76,8 +76,8 @@ TEST(Nvml, ChipToChipLinksLeadToTheGpusNode) {
 TEST(Nvml, PeerStatusHasNvidiaSmisWords) {
   const Machine machine = two_gpus(LOCKSTEP_NVML_STAND_IN);
   EXPECT_THAT(machine.peers, SizeIs(4));
-  EXPECT_THAT(machine.peers, Contains(PeerStatus{kGpu0, kGpu1, 'r', "OK"}));
-  EXPECT_THAT(machine.peers, Contains(PeerStatus{kGpu1, kGpu0, 'w', "CNS"}));
+  EXPECT_THAT(machine.peers, Contains(PeerStatus{kFirstGpu, kGpu1, 'r', "OK"}));
+  EXPECT_THAT(machine.peers, Contains(PeerStatus{kGpu1, kFirstGpu, 'w', "CNS"}));
 }
 
 TEST(Nvml, WithoutTheLibraryTheBusIsStillShown) {

@@ -71,6 +71,21 @@ TEST(Placement, UnknownPathsAreWorse) {
   EXPECT_THAT(ids(best_gpus(paths, 4, 2)), ElementsAre(1, 2));
 }
 
+TEST(Placement, SaysWhereItDoesNotKnowOfNvlink) {
+  Machine machine;
+  machine.gpus.resize(2);
+  machine.stated = {{{DeviceKind::gpu, 0}, {DeviceKind::gpu, 1}, "NODE"}};
+  EXPECT_EQ(placement_caveat(machine), "") << "a matrix without NVLinks is no matrix of PCIe only";
+  machine.findings = {{Severity::info, "nvlink-not-shown", "m", "", ""}};
+  EXPECT_THAT(placement_caveat(machine), ::testing::HasSubstr("does not show NVLink"));
+  machine.links = {{.from = {DeviceKind::gpu, 0},
+                    .to = {DeviceKind::gpu, 1},
+                    .kind = LinkKind::nvlink,
+                    .count = 4,
+                    .GBps = {}}};
+  EXPECT_EQ(placement_caveat(machine), "") << "another recording knows them";
+}
+
 TEST(Placement, ManyGpusAreChosenWithinTheirGroup) {
   // 24 GPUs in three groups of eight that are not neighbours by number: i % 3.
   std::map<std::pair<int, int>, std::string> labels;

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Machine read(const std::string& text) {
+Machine read_ports(const std::string& text) {
   return read_recording({"recorded.txt", text}).machine;
 }
 
@@ -51,9 +51,10 @@ TEST(NaturalOrder, CountsAsPeopleDo) {
 }
 
 TEST(Ibstat, ReadsEveryPortInNaturalOrder) {
-  const Machine machine = read(ca("mlx5_10", ca_port(1, "Active", "LinkUp", 400, "InfiniBand")) +
-                               ca("mlx5_2", ca_port(1, "Down", "Polling", 40, "Ethernet")) +
-                               ca("mlx5_1", ca_port(1, "Down", "Disabled", 10, "InfiniBand")));
+  const Machine machine =
+      read_ports(ca("mlx5_10", ca_port(1, "Active", "LinkUp", 400, "InfiniBand")) +
+                 ca("mlx5_2", ca_port(1, "Down", "Polling", 40, "Ethernet")) +
+                 ca("mlx5_1", ca_port(1, "Down", "Disabled", 10, "InfiniBand")));
   EXPECT_THAT(machine.sources, ElementsAre("ibstat"));
   EXPECT_THAT(lines_of(machine),
               ElementsAre("mlx5_1:1 down Disabled 10 infiniband", "mlx5_2:1 down Polling 40 roce",
@@ -66,25 +67,25 @@ TEST(Ibstat, ReadsEveryPortInNaturalOrder) {
 }
 
 TEST(Ibstat, TwoPortsOfADeviceAreTwoNics) {
-  const Machine machine = read("CA 'mlx4_0'\n\tCA type: MT4099\n\tNumber of ports: 2\n" +
-                               ca_port(1, "Active", "LinkUp", 56, "InfiniBand") +
-                               ca_port(2, "Active", "LinkUp", 40, "Ethernet"));
+  const Machine machine = read_ports("CA 'mlx4_0'\n\tCA type: MT4099\n\tNumber of ports: 2\n" +
+                                     ca_port(1, "Active", "LinkUp", 56, "InfiniBand") +
+                                     ca_port(2, "Active", "LinkUp", 40, "Ethernet"));
   EXPECT_THAT(lines_of(machine), ElementsAre("mlx4_0:1 active LinkUp 56 infiniband",
                                              "mlx4_0:2 active LinkUp 40 roce"));
   EXPECT_EQ(machine.nics[1].board, "MT4099");
 }
 
 TEST(Ibstat, OfOneDeviceAndPortIsRead) {
-  const Machine machine = read(
+  const Machine machine = read_ports(
       "CA: 'mlx5_3'\r\nPort 1:\r\nState: Active\r\nPhysical state: LinkUp\r\nRate: 200\r\nLink "
       "layer: InfiniBand\r\n");
   EXPECT_THAT(lines_of(machine), ElementsAre("mlx5_3:1 active LinkUp 200 infiniband"));
 }
 
 TEST(Ibstat, WhatWasReadBeforeItDiedIsKeptAndTheErrorIsReported) {
-  const Machine machine =
-      read(ca("mlx5_0", ca_port(1, "Active", "LinkUp", 200, "InfiniBand")) +
-           "ibpanic: [4711] main: stat of IB device 'mlx5_1' failed: No such file or directory\n");
+  const Machine machine = read_ports(
+      ca("mlx5_0", ca_port(1, "Active", "LinkUp", 200, "InfiniBand")) +
+      "ibpanic: [4711] main: stat of IB device 'mlx5_1' failed: No such file or directory\n");
   EXPECT_THAT(lines_of(machine), ElementsAre("mlx5_0:1 active LinkUp 200 infiniband"));
   ASSERT_THAT(machine.findings, SizeIs(1));
   EXPECT_EQ(machine.findings[0].severity, Severity::error);
@@ -94,8 +95,8 @@ TEST(Ibstat, WhatWasReadBeforeItDiedIsKeptAndTheErrorIsReported) {
 }
 
 TEST(Ibstat, ADeviceCutOffBeforeItsPortsIsNamed) {
-  const Machine machine =
-      read(ca("mlx5_0", ca_port(1, "Active", "LinkUp", 200, "InfiniBand")) + ca("mlx5_1", ""));
+  const Machine machine = read_ports(
+      ca("mlx5_0", ca_port(1, "Active", "LinkUp", 200, "InfiniBand")) + ca("mlx5_1", ""));
   EXPECT_THAT(lines_of(machine),
               ElementsAre("mlx5_0:1 active LinkUp 200 infiniband", "mlx5_1:0 unknown  0 unknown"));
   ASSERT_THAT(codes_of(machine), ElementsAre("incomplete-recording"));
@@ -104,13 +105,13 @@ TEST(Ibstat, ADeviceCutOffBeforeItsPortsIsNamed) {
 
 TEST(Ibstat, ALinkWithoutSubnetManagerIsDownAndSaid) {
   const Machine machine =
-      read(ca("mlx5_0", ca_port(1, "Initializing", "LinkUp", 200, "InfiniBand")));
+      read_ports(ca("mlx5_0", ca_port(1, "Initializing", "LinkUp", 200, "InfiniBand")));
   EXPECT_THAT(lines_of(machine), ElementsAre("mlx5_0:1 down LinkUp 200 infiniband"));
   EXPECT_THAT(codes_of(machine), ElementsAre("port-not-ready"));
 }
 
 TEST(Ibstat, DamagedPortsAreLeftOutAndSaid) {
-  const Machine machine = read(
+  const Machine machine = read_ports(
       "CA 'mlx5_0'\n\tPort 99999999999:\n\t\tState: Active\n\tPort 1:\n\t\tState: "
       "Active\n\t\tRate: "
       "4e99\n\t\tPhysical state: Link\x01\xffUp\n\tPort 1:\n\t\tState: Down\nCA ''\nCA 'a b'\n");
@@ -122,13 +123,13 @@ TEST(Ibstat, NamesMorePortsThanAnyHostHas) {
   std::string text;
   for (int i = 0; i < 5000; ++i)
     text += fmt::format("CA 'mlx5_{}'\n\tPort 1:\n\t\tState: Active\n", i);
-  const Machine machine = read(text);
+  const Machine machine = read_ports(text);
   EXPECT_THAT(machine.nics, SizeIs(4096));
   EXPECT_THAT(codes_of(machine), ElementsAre("damaged-recording"));
 }
 
 TEST(Ibstatus, ReadsEveryPort) {
-  const Machine machine = read(
+  const Machine machine = read_ports(
       "Infiniband device 'mlx5_11' port 1 status:\n\tdefault gid:\t fe80::1\n\tstate:\t\t 4: "
       "ACTIVE\n\tphys state:\t 5: LinkUp\n\trate:\t\t 400 Gb/sec (4X NDR)\n\tlink_layer:\t "
       "InfiniBand\n\n"
@@ -143,7 +144,7 @@ TEST(Ibstatus, ReadsEveryPort) {
 }
 
 TEST(IbvDevinfo, ReadsTheShortForm) {
-  const Machine machine = read(
+  const Machine machine = read_ports(
       "hca_id:\tmlx5_4\n\ttransport:\t\t\tInfiniBand (0)\n\tnode_guid:\t\t\t0102:0304:0506:0708\n"
       "\tvendor_id:\t\t\t0x02c9\n\tvendor_part_id:\t\t\t4129\n\tboard_id:\t\t\tMT_0000000838\n"
       "\tphys_port_cnt:\t\t\t1\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n"
@@ -156,7 +157,7 @@ TEST(IbvDevinfo, ReadsTheShortForm) {
 }
 
 TEST(IbvDevinfo, ReadsRateStatesAndGidsOfTheLongForm) {
-  const Machine machine = read(
+  const Machine machine = read_ports(
       "Last login: Mon\nroot@node1:~# ibv_devinfo "
       "-v\nhca_id:\tmlx5_0\n\tphys_port_cnt:\t\t\t2\n\tDevice ports:\n\t\tport:\t1\n"
       "\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n\t\t\tlink_layer:\t\tEthernet\n"
@@ -175,7 +176,7 @@ TEST(IbvDevinfo, ReadsRateStatesAndGidsOfTheLongForm) {
 }
 
 TEST(IbvDevinfo, KnowsElasticFabricAndIwarpAdapters) {
-  const Machine machine = read(
+  const Machine machine = read_ports(
       "hca_id:\trdmap0s6\n\ttransport:\t\t\tunspecified (4)\n\tvendor_id:\t\t\t0x1d0f\n"
       "\tvendor_part_id:\t\t\t61345\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n"
       "\t\t\tlink_layer:\t\tUnspecified\n"
@@ -186,13 +187,13 @@ TEST(IbvDevinfo, KnowsElasticFabricAndIwarpAdapters) {
 }
 
 TEST(IbvDevinfo, SaysThatThereIsNoDevice) {
-  const Machine machine = read("No IB devices found\n");
+  const Machine machine = read_ports("No IB devices found\n");
   EXPECT_THAT(machine.nics, IsEmpty());
   EXPECT_THAT(codes_of(machine), ElementsAre("no-rdma-device"));
 }
 
 TEST(RdmaLink, ReadsOldAndNewLines) {
-  const Machine machine = read(
+  const Machine machine = read_ports(
       "link mlx5_1/1 state ACTIVE physical_state LINK_UP netdev ens2f0np0 \n"
       "link mlx5_0/1 subnet_prefix fe80:0000:0000:0000 lid 13399 sm_lid 49151 lmc 0 state INIT "
       "physical_state LINK_UP \n"
@@ -206,7 +207,7 @@ TEST(RdmaLink, ReadsOldAndNewLines) {
 }
 
 TEST(RdmaLink, ReadsJson) {
-  const Machine machine = read(
+  const Machine machine = read_ports(
       R"([{"ifindex":0,"ifname":"mlx5_0","port":1,"state":"ACTIVE","physical_state":"LINK_UP",)"
       R"("netdev":"ens3","netdev_index":2},{"ifname":"mlx5_1","port":1,"sm_lid":1,"state":"DOWN",)"
       R"("physical_state":"POLLING"},{"ifname":7},{"ifname":"a b","port":1},5])");
@@ -215,7 +216,8 @@ TEST(RdmaLink, ReadsJson) {
 }
 
 TEST(RdmaLink, JsonThatIsCutIsRefused) {
-  EXPECT_THROW((void)read(R"([{"ifname":"mlx5_0","port":1,"physical_state":"LINK)"), ReadError);
+  EXPECT_THROW((void)read_ports(R"([{"ifname":"mlx5_0","port":1,"physical_state":"LINK)"),
+               ReadError);
 }
 
 }  // namespace

@@ -221,6 +221,9 @@ TEST(Probe, KindsOfInterfacesAreToldApart) {
   tree.file("/sys/class/net/bonding_masters", "bond0\n");
   tree.link("/sys/class/net/veth3/master", "/sys/class/net/docker0");
   tree.file("/sys/class/net/dummy0/operstate", "down\n");
+  tree.file("/proc/sys/net/ipv4/conf/all/arp_ignore", "0\n");
+  tree.file("/proc/sys/net/ipv4/conf/bond0/arp_ignore", "1\n");
+  tree.file("/proc/sys/net/ipv4/conf/dummy0/arp_ignore", "0\n");
   std::map<std::string, InterfaceKind> kinds;
   const Machine machine = probe_of(tree);
   for (const Interface& interface : machine.interfaces) kinds[interface.name] = interface.kind;
@@ -240,6 +243,11 @@ TEST(Probe, KindsOfInterfacesAreToldApart) {
               Contains(testing::AllOf(Field(&Interface::name, "dummy0"),
                                       Field(&Interface::up, std::optional(false)))));
   EXPECT_THAT(machine.nics, IsEmpty()) << "none of them is an adapter";
+  for (const Interface& interface : machine.interfaces) {
+    const bool is_known = interface.name == "bond0" || interface.name == "dummy0";
+    EXPECT_EQ(interface.own_arp, is_known ? std::optional(interface.name == "bond0") : std::nullopt)
+        << interface.name;
+  }
 }
 
 TEST(Probe, WhatNclLooksForInTheSystemIsRead) {
@@ -300,6 +308,31 @@ TEST(Probe, SettingsAreInNcclsPrecedenceAndGrammar) {
                           Setting{"A ", " b", "/home/anna/.nccl.conf"},
                           Setting{"NCCL_IB_TIMEOUT", "22\r", "/etc/nccl.conf"},
                           Setting{"NCCL_IB_TIMEOUT", "20", "/etc/nccl.conf"}));
+}
+
+TEST(Probe, LinesThatNcclDoesNotTakeAreNamedWithTheirPlace) {
+  test::BuiltTree tree;
+  tree.file("/home/anna/.nccl.conf", "NCCL_DEBUG=WARN\nexport NCCL_ALGO=Ring\n");
+  tree.file("/cluster/nccl.conf", "# ours\n NCCL_PROTO=Simple\n");
+  tree.file("/etc/nccl.conf", "NCCL_SOCKET_IFNAME=\"eth0\"\nNCCL_NET_PLUGIN={{path}}\n");
+  const auto places = [](const Machine& machine) {
+    std::vector<std::string> found;
+    for (const Finding& finding : machine.findings) {
+      if (finding.where.find(".conf:") != std::string::npos)
+        found.push_back(finding.code + " " + finding.where);
+    }
+    return found;
+  };
+  const Machine own = probe_of(tree, {});
+  EXPECT_THAT(places(own), ElementsAre("conf-line-ignored /home/anna/.nccl.conf:2",
+                                       "conf-value-literal /etc/nccl.conf:1",
+                                       "value-unfilled /etc/nccl.conf:2"));
+  EXPECT_THAT(own.system.settings,
+              ElementsAre(Setting{"NCCL_DEBUG", "WARN", "/home/anna/.nccl.conf"},
+                          Setting{"NCCL_SOCKET_IFNAME", "\"eth0\"", "/etc/nccl.conf"},
+                          Setting{"NCCL_NET_PLUGIN", "{{path}}", "/etc/nccl.conf"}));
+  EXPECT_THAT(places(probe_of(tree, {{"NCCL_CONF_FILE", "/cluster/nccl.conf"}})),
+              Contains("conf-line-ignored /cluster/nccl.conf:2"));
 }
 
 TEST(Probe, ANamedConfFileHidesTheUsersOwn) {

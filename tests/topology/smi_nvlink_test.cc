@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Machine read(const std::string& text) {
+Machine read_nvlink(const std::string& text) {
   return read_recording({"nvlink.txt", text}).machine;
 }
 
@@ -26,7 +26,7 @@ const std::string kStatus =
     "GPU 1: NVIDIA A100-SXM4-40GB (UUID: GPU-2b)\n\t Link 0: 25.5 GB/s\n";
 
 TEST(SmiNvlink, SpeedsAndInactivePortsAreRead) {
-  const Machine machine = read(kStatus);
+  const Machine machine = read_nvlink(kStatus);
   ASSERT_EQ(machine.gpus.size(), 2U);
   EXPECT_EQ(machine.gpus[0].name, "NVIDIA A100-SXM4-40GB");
   EXPECT_EQ(machine.gpus[1].uuid, "GPU-2b");
@@ -39,9 +39,9 @@ TEST(SmiNvlink, SpeedsAndInactivePortsAreRead) {
 }
 
 TEST(SmiNvlink, TheOtherEndsAreAddedToTheSamePorts) {
-  const Machine machine = read(kStatus +
-                               "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1a)\r\n"
-                               "\t Link 0: Remote Device 00000008:C7:00.0: Link 32\r\n");
+  const Machine machine = read_nvlink(kStatus +
+                                      "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1a)\r\n"
+                                      "\t Link 0: Remote Device 00000008:C7:00.0: Link 32\r\n");
   const NvlinkPort& port = machine.gpus[0].nvlinks[0];
   EXPECT_EQ(port.GBps, 25.0);
   EXPECT_EQ(port.remote, (PciAddress{8, 0xc7, 0, 0}));
@@ -49,7 +49,7 @@ TEST(SmiNvlink, TheOtherEndsAreAddedToTheSamePorts) {
 }
 
 TEST(SmiNvlink, AGpuKeepsItsNumberAndThoseLeftOutAreSaid) {
-  const Machine machine = read("GPU 2: Tesla V100 (UUID: ...)\n  Link 4: 25.781 GB/s\n");
+  const Machine machine = read_nvlink("GPU 2: Tesla V100 (UUID: ...)\n  Link 4: 25.781 GB/s\n");
   ASSERT_EQ(machine.gpus.size(), 3U);
   EXPECT_EQ(machine.gpus[2].nvlinks[0].number, 4);
   EXPECT_EQ(machine.gpus[2].uuid, "");
@@ -58,14 +58,14 @@ TEST(SmiNvlink, AGpuKeepsItsNumberAndThoseLeftOutAreSaid) {
 
 TEST(SmiNvlink, AnUnseenSwitchIsAnActivePortToAnUnknownDevice) {
   const Machine machine =
-      read("GPU 0: H100 (UUID: GPU-1)\n  Link 0: Remote Device fffffff:ffff:ff: Link 1\n");
+      read_nvlink("GPU 0: H100 (UUID: GPU-1)\n  Link 0: Remote Device fffffff:ffff:ff: Link 1\n");
   EXPECT_TRUE(machine.gpus[0].nvlinks[0].active);
   EXPECT_EQ(machine.gpus[0].nvlinks[0].remote, std::nullopt);
   EXPECT_THAT(codes(machine.findings), ElementsAre("nvlink-port-refused"));
 }
 
 TEST(SmiNvlink, NoActiveLinkAtAllIsOnlySaid) {
-  const Machine machine = read(
+  const Machine machine = read_nvlink(
       "GPU 0: NVIDIA GeForce RTX 3090 (UUID: GPU-1)\n"
       "NVML: Unable to retrieve NVLink information as all links are inActive\n");
   EXPECT_THAT(machine.gpus.at(0).nvlinks, IsEmpty());
@@ -77,7 +77,7 @@ TEST(SmiNvlink, ImpossibleNumbersAreRefusedWithTheirLine) {
   for (const char* text : {"GPU 0: a (UUID: b)\n Link 0: 25 GB/s\n Link 9999999: 25 GB/s\n",
                            "GPU 0: a (UUID: b)\n Link 0: 25 GB/s\nGPU 2147483647: x\n"}) {
     try {
-      (void)read(text);
+      (void)read_nvlink(text);
       ADD_FAILURE() << text;
     } catch (const ReadError& error) {
       EXPECT_EQ(error.line(), 3);
@@ -87,7 +87,7 @@ TEST(SmiNvlink, ImpossibleNumbersAreRefusedWithTheirLine) {
 
 TEST(SmiNvlink, PortsThatCannotBeUnderstoodAreNamed) {
   const Machine machine =
-      read("GPU 0: a (UUID: b)\n Link 0: 25 GB/s\n Link 1: fast GB/s\n Link 2: what\n");
+      read_nvlink("GPU 0: a (UUID: b)\n Link 0: 25 GB/s\n Link 1: fast GB/s\n Link 2: what\n");
   EXPECT_EQ(machine.gpus[0].nvlinks.size(), 1U);
   EXPECT_THAT(messages(machine.findings, "nvlink-port-refused"), HasSubstr("link 1 of GPU0"));
   EXPECT_THAT(messages(machine.findings, "nvlink-port-refused"), HasSubstr("link 2 of GPU0"));

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-Machine read(const std::string& text) {
+Machine read_topo(const std::string& text) {
   const Recording recording{"topo.txt", text};
   EXPECT_TRUE(is_smi_topo(text));
   EXPECT_FALSE(is_smi_p2p(text));
@@ -44,7 +44,7 @@ void expect_two(const Machine& machine) {
 }
 
 TEST(SmiTopo, EveryPairStandsOnceInTheOrderOfTheMatrix) {
-  const Machine machine = read(kTwo);
+  const Machine machine = read_topo(kTwo);
   expect_two(machine);
   EXPECT_EQ(machine.gpus[0].numa, 0);
   EXPECT_EQ(machine.gpus[1].numa, 1);
@@ -57,34 +57,53 @@ TEST(SmiTopo, EveryPairStandsOnceInTheOrderOfTheMatrix) {
 
 TEST(SmiTopo, BlanksAndTabsAndCarriageReturnsReadTheSame) {
   expect_two(
-      read("        GPU0    GPU1    NIC0    CPU Affinity    NUMA Affinity    GPU NUMA ID\n"
-           "GPU0     X      NV4     PIX     0-3,8-11        0                N/A\n"
-           "GPU1    NV4      X      SYS     4-7             1                N/A\n"
-           "NIC0    PIX     SYS      X\n"));
+      read_topo("        GPU0    GPU1    NIC0    CPU Affinity    NUMA Affinity    GPU NUMA ID\n"
+                "GPU0     X      NV4     PIX     0-3,8-11        0                N/A\n"
+                "GPU1    NV4      X      SYS     4-7             1                N/A\n"
+                "NIC0    PIX     SYS      X\n"));
   std::string crlf;
   for (const char c : kTwo) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
-  expect_two(read(crlf));
+  expect_two(read_topo(crlf));
   // The header's leading tab is easily lost when it is copied.
-  expect_two(read(kTwo.substr(1)));
+  expect_two(read_topo(kTwo.substr(1)));
 }
 
 TEST(SmiTopo, TheHeaderMayBeUnderlinedForATerminal) {
   const std::size_t end = kTwo.find('\n');
-  expect_two(read("\x1b[4m" + kTwo.substr(0, end) + "\x1b[0m" + kTwo.substr(end)));
+  expect_two(read_topo("\x1b[4m" + kTwo.substr(0, end) + "\x1b[0m" + kTwo.substr(end)));
 }
 
 TEST(SmiTopo, NicsAreNamedByTheLegendOrByTheirColumns) {
-  const Machine numbered = read(kTwo + "\nNIC Legend:\n\n  NIC0: mlx5_bond_0\n");
+  const Machine numbered = read_topo(kTwo + "\nNIC Legend:\n\n  NIC0: mlx5_bond_0\n");
   ASSERT_EQ(numbered.nics.size(), 1U);
   EXPECT_EQ(numbered.nics[0].name, "mlx5_bond_0");
-  const Machine old = read(
+  const Machine old = read_topo(
       "\tGPU0\tmlx5_3\trdmap16s27\tCPU Affinity\n"
       "GPU0\t X \tPHB\tSYS\t0-7\nmlx5_3\tPHB\t X \tSYS\t\nrdmap16s27\tSYS\tSYS\t X \t\n");
   ASSERT_EQ(old.nics.size(), 2U);
   EXPECT_EQ(old.nics[0].name, "mlx5_3");
   EXPECT_EQ(old.nics[1].name, "rdmap16s27");
   EXPECT_EQ(label(old, gpu(0), nic(1)), "SYS");
-  EXPECT_EQ(read(kTwo).nics[0].name, "") << "without a legend the name is unknown";
+  EXPECT_EQ(read_topo(kTwo).nics[0].name, "") << "without a legend the name is unknown";
+}
+
+TEST(SmiTopo, APortInANameIsThePort) {
+  const Machine columns = read_smi_topo({"m",
+                                         "\tGPU0\tmlx4_1:2\tCPU Affinity\n"
+                                         "GPU0\tX\tPIX\t0-3\n"
+                                         "mlx4_1:2\tPIX\tX\n"})
+                              .machine;
+  const Machine legend = read_smi_topo({"m",
+                                        "\tGPU0\tNIC0\tCPU Affinity\n"
+                                        "GPU0\tX\tPIX\t0-3\n"
+                                        "NIC0\tPIX\tX\n\nNIC Legend:\n\n"
+                                        "  NIC0: mlx4_1:2\n"})
+                             .machine;
+  for (const Machine& machine : {columns, legend}) {
+    ASSERT_EQ(machine.nics.size(), 1U);
+    EXPECT_EQ(machine.nics[0].name, "mlx4_1");
+    EXPECT_EQ(machine.nics[0].port, 2);
+  }
 }
 
 TEST(SmiTopo, BlankAffinityIsUnknownAndNotNodeZero) {
@@ -93,7 +112,7 @@ TEST(SmiTopo, BlankAffinityIsUnknownAndNotNodeZero) {
                            "        GPU0    GPU1    CPU Affinity    NUMA Affinity   GPU NUMA ID\n"
                            "GPU0     X      PIX                                     N/A\n"
                            "GPU1    PIX      X                                      N/A\n"}) {
-    const Machine machine = read(text);
+    const Machine machine = read_topo(text);
     EXPECT_EQ(label(machine, gpu(0), gpu(1)), "PIX");
     EXPECT_EQ(machine.gpus[0].numa, std::nullopt);
     EXPECT_EQ(machine.gpus[0].cpus, std::nullopt);
@@ -103,7 +122,7 @@ TEST(SmiTopo, BlankAffinityIsUnknownAndNotNodeZero) {
 }
 
 TEST(SmiTopo, AnAffinityThatStandsInNoColumnIsNotGuessed) {
-  const Machine machine = read(
+  const Machine machine = read_topo(
       "        GPU0    GPU1    CPU Affinity    NUMA Affinity   GPU NUMA ID\n"
       "GPU0     X      PIX            3        N/A\n"
       "GPU1    PIX      X      0-7             1                N/A\n");
@@ -114,7 +133,7 @@ TEST(SmiTopo, AnAffinityThatStandsInNoColumnIsNotGuessed) {
 }
 
 TEST(SmiTopo, OnGraceTheNodeIsTheOneWithCpusAndTheGpusMemoryIsItsOwn) {
-  const Machine machine = read(
+  const Machine machine = read_topo(
       "        GPU0    GPU1    CPU Affinity    NUMA Affinity   GPU NUMA ID\n"
       "GPU0     X      NV18    0-3             0,3-5           2\n"
       "GPU1    NV18     X      4-7             1,7-9           6\n");
@@ -126,19 +145,19 @@ TEST(SmiTopo, OnGraceTheNodeIsTheOneWithCpusAndTheGpusMemoryIsItsOwn) {
 
 TEST(SmiTopo, WithoutANumaColumnSeparateCpusAreSeparateNodes) {
   const Machine apart =
-      read("\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tSYS\t8-15\nGPU1\tSYS\t X \t0-7\n");
+      read_topo("\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tSYS\t8-15\nGPU1\tSYS\t X \t0-7\n");
   EXPECT_EQ(apart.gpus[0].numa, 1);
   EXPECT_EQ(apart.gpus[1].numa, 0);
   EXPECT_THAT(codes(apart.findings), ElementsAre("numa-inferred"));
   const Machine together =
-      read("\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tSYS\t0-7\nGPU1\tSYS\t X \t0-7\n");
+      read_topo("\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tSYS\t0-7\nGPU1\tSYS\t X \t0-7\n");
   EXPECT_EQ(together.gpus[0].numa, std::nullopt) << "one set says nothing of its node";
 }
 
 TEST(SmiTopo, ARowWithAMissingCellIsRefusedAndTheOthersStillSayThePairs) {
   std::string text = kTwo;
   text.replace(text.find("NV4\tPIX"), 7, "\tPIX");  // GPU0's cell of GPU1 is blank
-  const Machine machine = read(text);
+  const Machine machine = read_topo(text);
   expect_two(machine);
   EXPECT_THAT(messages(machine.findings, "row-refused"), HasSubstr("row of GPU0"));
   EXPECT_EQ(machine.gpus[0].numa, std::nullopt) << "nothing of a refused row is used";
@@ -146,7 +165,7 @@ TEST(SmiTopo, ARowWithAMissingCellIsRefusedAndTheOthersStillSayThePairs) {
 }
 
 TEST(SmiTopo, NoCutOfTheTextPutsALabelOnAnotherPair) {
-  const Machine whole = read(kTwo);
+  const Machine whole = read_topo(kTwo);
   for (std::size_t size = 0; size < kTwo.size(); ++size) {
     const Recording cut{"cut.txt", kTwo.substr(0, size)};
     try {
@@ -165,7 +184,7 @@ TEST(SmiTopo, NoMissingWordPutsALabelOnAnotherPair) {
       "\tGPU0\tGPU1\tGPU2\tGPU3\n"
       "GPU0\t X \tNV1\tNV2\tNV3\nGPU1\tNV1\t X \tNV4\tNV5\n"
       "GPU2\tNV2\tNV4\t X \tNV6\nGPU3\tNV3\tNV5\tNV6\t X \n";
-  const Machine whole = read(four);
+  const Machine whole = read_topo(four);
   std::size_t at = four.find('\n') + 1;
   int removed = 0;
   while ((at = four.find_first_not_of(" \t\n", at)) != std::string::npos) {
@@ -184,10 +203,10 @@ TEST(SmiTopo, NoMissingWordPutsALabelOnAnotherPair) {
 
 TEST(SmiTopo, CellsThatGrewTogetherArePartedOnlyWhereThereIsOneWay) {
   expect_two(
-      read("GPU0GPU1NIC0 CPU Affinity NUMA Affinity GPU NUMA ID\n"
-           "GPU0 XNV4PIX 0-3 0 N/A\nGPU1NV4 XSYS4-7 1 N/A\nNIC0PIXSYS X\n"));
+      read_topo("GPU0GPU1NIC0 CPU Affinity NUMA Affinity GPU NUMA ID\n"
+                "GPU0 XNV4PIX 0-3 0 N/A\nGPU1NV4 XSYS4-7 1 N/A\nNIC0PIXSYS X\n"));
   // NV4 and 0-3, or NV40 and -3.
-  const Machine machine = read(
+  const Machine machine = read_topo(
       "GPU0 GPU1 CPU Affinity NUMA Affinity\n"
       "GPU0 X NV40-3 0\nGPU1 NV4 X 4-7 1\n");
   EXPECT_EQ(label(machine, gpu(0), gpu(1)), "NV4");
@@ -197,11 +216,11 @@ TEST(SmiTopo, CellsThatGrewTogetherArePartedOnlyWhereThereIsOneWay) {
 
 TEST(SmiTopo, HeadersAndRowsThatATerminalWrappedAreJoined) {
   expect_two(
-      read("        GPU0    GPU1\n    NIC0    CPU Affinity    NUMA Affinity    GPU NUMA ID\n"
-           "GPU0     X      NV4\n     PIX     0-3,8-11        0                N/A\n"
-           "GPU1    NV4      X\n      SYS     4-7             1                N/A\n"
-           "NIC0    PIX     SYS\n      X\n" +
-           std::string(kLegend)));
+      read_topo("        GPU0    GPU1\n    NIC0    CPU Affinity    NUMA Affinity    GPU NUMA ID\n"
+                "GPU0     X      NV4\n     PIX     0-3,8-11        0                N/A\n"
+                "GPU1    NV4      X\n      SYS     4-7             1                N/A\n"
+                "NIC0    PIX     SYS\n      X\n" +
+                std::string(kLegend)));
 }
 
 TEST(SmiTopo, ThePcieMatrixSaysThatNvlinkIsNotShown) {
@@ -209,20 +228,20 @@ TEST(SmiTopo, ThePcieMatrixSaysThatNvlinkIsNotShown) {
   const std::string legend =
       "\nLegend:\n\n  X    = Self\n  PIX  = Connection traversing at most a single PCIe bridge\n";
   for (const std::string& text : {matrix + legend, "$ nvidia-smi topo -mp\n" + matrix}) {
-    const Machine machine = read(text);
+    const Machine machine = read_topo(text);
     EXPECT_THAT(codes(machine.findings), Contains("nvlink-not-shown"));
     EXPECT_EQ(machine.findings[0].severity, Severity::info);
   }
   for (const std::string& text :
        {matrix, matrix + kLegend, "$ nvidia-smi topo -m\n" + matrix, kTwo + legend}) {
-    EXPECT_THAT(codes(read(text).findings), Not(Contains("nvlink-not-shown"))) << text;
+    EXPECT_THAT(codes(read_topo(text).findings), Not(Contains("nvlink-not-shown"))) << text;
   }
 }
 
 TEST(SmiTopo, NicsThatAreNotShownAreCounted) {
   for (const char* banner : {"Warning: 76 NICs found on the system but only displaying 1\n",
                              "Warning: 76 NICs found on the sys\n"}) {
-    const Machine machine = read(banner + kTwo);
+    const Machine machine = read_topo(banner + kTwo);
     expect_two(machine);
     EXPECT_THAT(messages(machine.findings, "nics-not-shown"), HasSubstr("76 NICs and shows 1"));
   }
@@ -231,14 +250,15 @@ TEST(SmiTopo, NicsThatAreNotShownAreCounted) {
 TEST(SmiTopo, AMatrixThatContradictsItselfIsSaid) {
   std::string text = kTwo;
   text.replace(text.rfind("SYS"), 3, "PHB");  // NIC0's row of GPU1
-  const Machine machine = read(text);
+  const Machine machine = read_topo(text);
   EXPECT_EQ(label(machine, gpu(1), nic(0)), "SYS");
   EXPECT_THAT(messages(machine.findings, "matrix-contradicts-itself"),
               HasSubstr("GPU1 to NIC0 is SYS in one row and PHB in the other"));
 }
 
 TEST(SmiTopo, RowsThatWereNotPastedLeaveTheirPairsUnknown) {
-  const Machine machine = read("\tGPU0\tmlx5_0\tmlx5_1\tCPU Affinity\nGPU0\t X \tPIX\tNODE\t0-7\n");
+  const Machine machine =
+      read_topo("\tGPU0\tmlx5_0\tmlx5_1\tCPU Affinity\nGPU0\t X \tPIX\tNODE\t0-7\n");
   EXPECT_EQ(label(machine, gpu(0), nic(1)), "NODE");
   EXPECT_EQ(label(machine, nic(0), nic(1)), "");
   EXPECT_THAT(messages(machine.findings, "rows-missing"), HasSubstr("2 of 3 rows"));
@@ -268,7 +288,7 @@ TEST(SmiTopo, AHeaderWithoutARowThatCanBeReadIsRefusedWithItsLine) {
 TEST(SmiTopo, OfNoiseLittleIsKept) {
   std::string text = kTwo;
   for (int i = 0; i < 20000; ++i) text += "GPU0\t X \tGPU0\nGPU0 GPU1\n";
-  const Machine machine = read(text);
+  const Machine machine = read_topo(text);
   EXPECT_EQ(machine.gpus.size(), 2U);
   EXPECT_LE(machine.findings.size(), 70U);
   EXPECT_THAT(codes(machine.findings), Contains("more-damage"));

@@ -32,7 +32,7 @@ F host7/sys/devices/system/node/node1/cpulist = '2-3'
 B host7/proc/cpuinfo 1732 bytes omitted
 )";
 
-Machine read(std::string_view text) {
+Machine read_snapshot(std::string_view text) {
   return read_sysfs_snapshot({.name = "host7.txt", .text = std::string(text)}).machine;
 }
 
@@ -64,7 +64,7 @@ TEST(SnapshotTree, LinksInACircleLeadNowhere) {
 }
 
 TEST(SysfsSnapshot, IsReadAsTheLiveHostIs) {
-  const Machine machine = read(kSnapshot);
+  const Machine machine = read_snapshot(kSnapshot);
   EXPECT_THAT(machine.sources, ElementsAre("sysfs-snapshot"));
   ASSERT_THAT(machine.numa, SizeIs(2));
   ASSERT_THAT(machine.nics, SizeIs(1));
@@ -75,7 +75,7 @@ TEST(SysfsSnapshot, IsReadAsTheLiveHostIs) {
 
 TEST(SysfsSnapshot, DamagedLinesAreCountedAndTheRestIsRead) {
   const Machine machine =
-      read("\x01\xff garbage\n" + std::string(kSnapshot) + "F host7/sys/cut = ");
+      read_snapshot("\x01\xff garbage\n" + std::string(kSnapshot) + "F host7/sys/cut = ");
   EXPECT_THAT(machine.nics, SizeIs(1));
   EXPECT_THAT(machine.findings, Contains(testing::AllOf(Field(&Finding::code, "damaged-recording"),
                                                         Field(&Finding::where, "host7.txt:1"))));
@@ -84,13 +84,13 @@ TEST(SysfsSnapshot, DamagedLinesAreCountedAndTheRestIsRead) {
 TEST(SysfsSnapshot, WhatHasNoEntryIsRefused) {
   EXPECT_FALSE(is_sysfs_snapshot("GPU0 GPU1\n"));
   EXPECT_TRUE(is_sysfs_snapshot("\n# recorded\r\nF h/sys/x = '1'\r\n"));
-  EXPECT_THROW((void)read("nothing\n"), ReadError);
+  EXPECT_THROW((void)read_snapshot("nothing\n"), ReadError);
 }
 
 TEST(SysfsSnapshot, EveryCutOfARecordingIsReadOrRefused) {
   for (std::size_t length = 0; length < kSnapshot.size(); length += 7) {
     try {
-      EXPECT_LE(read(kSnapshot.substr(0, length)).nics.size(), 1);
+      EXPECT_LE(read_snapshot(kSnapshot.substr(0, length)).nics.size(), 1);
     } catch (const ReadError& error) {
       EXPECT_THAT(error.what(), testing::HasSubstr("host7.txt"));
     }

@@ -102,6 +102,7 @@ struct AdviceOptions {
   std::optional<std::vector<std::string>> known_variables;
   std::vector<GidFacts> gids;
   RailConnection rails = RailConnection::unknown;
+  std::string rails_evidence;  // what says so, with the fabric's name; may be empty
   // Where the host's corrected topology will lie, if one is needed. Whoever starts the job writes
   // it there (`lockstep probe --format nccl-xml`).
   std::string topo_file = "nccl-topology.xml";

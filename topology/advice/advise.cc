@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "topology/advice/doubts.h"
 #include "topology/advice/providers.h"
 #include "topology/advice/rules.h"
 #include "topology/advice/settings.h"
@@ -58,6 +59,7 @@ HostAdvice advise(const Machine& machine, const PathTable& paths, const AdviceOp
   const Situation situation = look_at(machine, paths, options);
   Ruling ruling = rule_all(situation);
   leave_alone(situation, ruling);
+  doubt(machine, ruling.set);
   JudgedSettings judged = judge_settings(situation, ruling.set);
 
   HostAdvice advice;

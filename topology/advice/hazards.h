@@ -22,10 +22,25 @@ struct HazardContext {
   const Machine* machine = nullptr;
 };
 
-// What is wrong with `setting`, one sentence each; empty: nothing. `all` are the settings in force
-// beside it (it may be among them), for values that are wrong together.
-[[nodiscard]] std::vector<std::string> hazards_of(const Setting& setting,
-                                                  std::span<const Setting> all,
-                                                  const HazardContext& context);
+enum class HazardScope {
+  everywhere,
+  unmanaged,  // not on machines of a provider that manages the variable
+};
+
+struct Hazard {
+  std::string says;        // what is wrong, one sentence without a remedy
+  std::string correction;  // the value that was meant, where that follows; else empty
+  HazardScope scope = HazardScope::everywhere;
+};
+
+// What is wrong with `setting`; empty: nothing. `all` are the settings in force beside it (it may
+// be among them), for values that are wrong together.
+[[nodiscard]] std::vector<Hazard> hazards_of(const Setting& setting, std::span<const Setting> all,
+                                             const HazardContext& context);
+
+// What to do about them, one thing a variable: the value that corrects them all, where there is one
+// that is no hazard itself, else to unset it. REQUIRES: `hazards` are those of `setting`, some.
+[[nodiscard]] std::string remedy_of(const Setting& setting, std::span<const Hazard> hazards,
+                                    std::span<const Setting> all, const HazardContext& context);
 
 }  // namespace lockstep::topology

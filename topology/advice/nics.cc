@@ -1,5 +1,4 @@
 #include "topology/advice/nics.h"
-#include "topology/natural_order.h"
 
 #include <fmt/format.h>
 
@@ -9,25 +8,13 @@
 #include <string>
 
 #include "topology/advice/name_list.h"
+#include "topology/bond.h"
+#include "topology/letters.h"
+#include "topology/natural_order.h"
+#include "topology/rdma_name.h"
 
 namespace lockstep::topology {
 namespace {
-
-// How Linux drivers and rdma-core name RDMA devices. "ib0" is an interface, ibp59s0 a device.
-constexpr std::array<std::string_view, 13> kRdmaNames = {
-    "mlx4_", "mlx5_", "mthca", "bnxt_re", "roce",   "ibp",  "ibs",
-    "irdma", "erdma", "hfi1_", "qedr",    "cxgb4_", "ionic"};
-
-bool has_rdma_name(std::string_view name) {
-  return std::any_of(kRdmaNames.begin(), kRdmaNames.end(),
-                     [&](std::string_view start) { return name.starts_with(start); });
-}
-
-const Interface* find_interface(const Machine& machine, std::string_view name) {
-  const auto found = std::find_if(machine.interfaces.begin(), machine.interfaces.end(),
-                                  [&](const Interface& i) { return i.name == name; });
-  return found == machine.interfaces.end() ? nullptr : &*found;
-}
 
 PathKind kind_between(const PathTable& paths, int gpu, int nic) {
   return paths.between({DeviceKind::gpu, gpu}, {DeviceKind::nic, nic}).kind;
@@ -95,7 +82,7 @@ class Sieve {
   }
 
   void drop_bonds() {
-    const auto single = [&](int i) { return !is_bond(machine_, nic(i)); };
+    const auto single = [&](int i) { return bond_of(machine_, nic(i)).empty(); };
     if (std::none_of(candidates_.begin(), candidates_.end(), single)) return;
     const auto has_single = [&](int gpu) {
       return std::any_of(candidates_.begin(), candidates_.end(),
@@ -106,8 +93,10 @@ class Sieve {
         return is_near(kind_between(paths_, gpu, i)) && !has_single(gpu);
       });
       if (single(i) || is_only_one) return std::string();
-      return fmt::format("carries the bond {}: a front-end network, not a rail",
-                         nic(i).netdev.empty() ? nic(i).name : nic(i).netdev);
+      const std::string bond = bond_of(machine_, nic(i));
+      return bond == nic(i).name
+                 ? fmt::format("{} is itself a bond: a front-end network, not a rail", bond)
+                 : fmt::format("carries the bond {}: a front-end network, not a rail", bond);
     });
   }
 
@@ -163,6 +152,10 @@ class Sieve {
         return fmt::format("nearest to GPU{}, which this job does not use", gpu);
       }
       if (!all_served) return std::string();
+      const bool is_known = std::any_of(gpus_.begin(), gpus_.end(), [&](int gpu) {
+        return kind_between(paths_, gpu, i) != PathKind::unknown;
+      });
+      if (!is_known) return std::string("at no known distance, and each GPU has a near port");
       const auto path = paths_.between({DeviceKind::gpu, gpus_.front()}, {DeviceKind::nic, i});
       return fmt::format("{} from GPU{} and near no GPU here: {}",
                          path.label.empty() ? to_string(path.kind) : path.label, gpus_.front(),
@@ -190,8 +183,7 @@ class Sieve {
 
 bool is_named(const Nic& nic) {
   if (!nic.name.starts_with("NIC")) return !nic.name.empty();
-  return !std::all_of(nic.name.begin() + 3, nic.name.end(),
-                      [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !std::all_of(nic.name.begin() + 3, nic.name.end(), is_digit);
 }
 
 std::string shown_name(const Machine& machine, int nic) {
@@ -207,24 +199,14 @@ std::optional<NicKind> rdma_layer(const Nic& nic) {
     case NicKind::efa:
       return std::nullopt;
     case NicKind::ethernet:
-      return has_rdma_name(nic.name) ? std::optional(NicKind::roce) : std::nullopt;
+      return is_rdma_name(nic.name) ? std::optional(NicKind::roce) : std::nullopt;
     case NicKind::unknown:
     case NicKind::other:
       break;
   }
   // nvidia-smi lists RDMA devices only, so that a NIC without a name is one.
-  if (has_rdma_name(nic.name) || !is_named(nic)) return NicKind::unknown;
+  if (is_rdma_name(nic.name) || !is_named(nic)) return NicKind::unknown;
   return std::nullopt;
-}
-
-bool is_bond(const Machine& machine, const Nic& nic) {
-  if (nic.name.find("bond") != std::string::npos || nic.netdev.starts_with("bond")) return true;
-  const Interface* interface = find_interface(machine, nic.netdev);
-  if (interface == nullptr) return false;
-  if (interface->kind == InterfaceKind::bond) return true;
-  const Interface* master = find_interface(machine, interface->master);
-  return master != nullptr &&
-         (master->kind == InterfaceKind::bond || master->name.starts_with("bond"));
 }
 
 bool is_near(PathKind kind) {

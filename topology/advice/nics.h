@@ -22,9 +22,6 @@ namespace lockstep::topology {
 // The device's name for people; "NIC6" where the recording does not name it.
 [[nodiscard]] std::string shown_name(const Machine& machine, int nic);
 
-// Whether a bond of two ports or one of its members: one device that stands for both.
-[[nodiscard]] bool is_bond(const Machine& machine, const Nic& nic);
-
 // Near enough for GPUDirect at NCCL's default level: PXB or better, or P2C.
 [[nodiscard]] bool is_near(PathKind kind);
 

@@ -1,9 +1,13 @@
 #include "topology/advice/providers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <span>
+
+#include "topology/letters.h"
+#include "topology/provider_marks.h"
 
 namespace lockstep::topology {
 namespace {
@@ -56,22 +60,14 @@ Profile profile_of(Provider provider) {
 
 Provider provider_of(const System& system) {
   if (system.provider != Provider::none) return system.provider;
-  // A container or a file of settings does not show the product; these variables only Google's own
-  // plug-ins read.
-  const auto is_googles = [](const Setting& setting) {
-    return setting.variable.starts_with("NCCL_FASTRAK_") ||
-           setting.variable.starts_with("NCCL_GPUDIRECTTCPX_");
-  };
-  if (std::ranges::any_of(system.settings, is_googles)) return Provider::gcp;
-  std::string product = system.product;
-  std::transform(product.begin(), product.end(), product.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string product = in_small_letters(system.product);
   const auto says = [&](std::string_view word) { return product.find(word) != std::string::npos; };
   if (says("amazon")) return Provider::aws;
   if (says("google compute engine") || says("google cloud")) return Provider::gcp;
   if (says("oraclecloud")) return Provider::oci;
   if (says("azure") || (says("microsoft") && says("virtual machine"))) return Provider::azure;
-  return Provider::none;
+  // A container or a file of settings does not show the product.
+  return provider_of_settings(system.settings);
 }
 
 std::string_view to_string(Provider provider) {
@@ -95,6 +91,31 @@ std::string_view manager_of(Provider provider, std::string_view variable) {
   const bool managed =
       std::find(profile.managed.begin(), profile.managed.end(), variable) != profile.managed.end();
   return managed ? profile.manager : std::string_view();
+}
+
+std::string managers_of(std::string_view variable) {
+  std::string names;
+  for (const Provider provider : {Provider::azure, Provider::aws, Provider::gcp, Provider::oci}) {
+    if (manager_of(provider, variable).empty()) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : " or ", to_string(provider));
+  }
+  return names;
+}
+
+std::string_view publisher_of(Provider provider, const Setting& setting) {
+  const auto& [variable, value, origin] = setting;
+  if (provider == Provider::azure) {
+    const bool own = (variable == "NCCL_TOPO_FILE" && value.starts_with("/opt/microsoft/")) ||
+                     (variable == "NCCL_IB_PCI_RELAXED_ORDERING" && value == "1") ||
+                     (variable == "NCCL_IGNORE_CPU_AFFINITY" && value == "1");
+    if (own) return "Azure's image sets it";
+  }
+  if (provider == Provider::oci) {
+    const bool own = (variable == "NCCL_SOCKET_IFNAME" && value == "eth0") ||
+                     (variable == "NCCL_IB_HCA" && value.starts_with("=mlx5_"));
+    if (own) return "OCI's nccl.conf of the shape sets it so";
+  }
+  return {};
 }
 
 }  // namespace lockstep::topology

@@ -20,9 +20,9 @@ void refuse_harm(const HostAdvice& advice) {
     if (advice.settings[i].kept) continue;
     const auto hazards = hazards_of(all[i], all, context);
     if (!hazards.empty()) {
-      throw std::invalid_argument(fmt::format("{}={} for host {} is not written: {}",
-                                              all[i].variable, all[i].value, advice.host,
-                                              hazards.front()));
+      throw std::invalid_argument(
+          fmt::format("{}={} for host {} is not written: {}; {}", all[i].variable, all[i].value,
+                      advice.host, hazards.front().says, remedy_of(all[i], hazards, all, context)));
     }
   }
 }

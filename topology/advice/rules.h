@@ -72,10 +72,14 @@ using Rule = Ruling (*)(const Situation&);
 // NCCL_IGNORE_CPU_AFFINITY: where several NUMA nodes claim the same CPUs.
 [[nodiscard]] Ruling ignore_cpu_affinity(const Situation& situation);
 
+// NCCL_PXN_DISABLE: never set; says which GPUs of a matrix reach an adapter through another GPU.
+[[nodiscard]] Ruling nic_through_gpu(const Situation& situation);
+
 // In the order in which their settings are shown.
-inline constexpr std::array<Rule, 15> kRules = {
+inline constexpr std::array<Rule, 16> kRules = {
     ib_hca,         socket_ifname,  socket_family,    socket_threads,      ib_gid_index,
     ib_addr_family, ib_queue_pairs, ib_traffic_class, ib_relaxed_ordering, topo_file,
-    net_gdr_level,  net_gdr_c2c,    cross_nic,        cumem_host,          ignore_cpu_affinity};
+    net_gdr_level,  net_gdr_c2c,    cross_nic,        cumem_host,          ignore_cpu_affinity,
+    nic_through_gpu};
 
 }  // namespace lockstep::topology

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "topology/advice/hazards.h"
 #include "topology/advice/interfaces.h"
 #include "topology/advice/name_list.h"
 #include "topology/advice/providers.h"
 #include "topology/advice/variables.h"
+#include "topology/letters.h"
 
 namespace lockstep::topology {
 namespace {
@@ -43,12 +43,6 @@ bool same_interface(const Situation& situation, std::string_view a, std::string_
   return first(a) == first(b);
 }
 
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
-}
-
 bool means_the_same(const Situation& situation, const Advice& advised, const Setting& setting) {
   if (setting.variable == "NCCL_IB_HCA") {
     return same_devices(situation, setting.value, advised.value);
@@ -57,6 +51,12 @@ bool means_the_same(const Situation& situation, const Advice& advised, const Set
     return same_interface(situation, setting.value, advised.value);
   }
   return same_letters(setting.value, advised.value);
+}
+
+// Whether settings are all that was read.
+bool knows_nothing(const Machine& machine) {
+  return machine.gpus.empty() && machine.nics.empty() && machine.interfaces.empty() &&
+         machine.numa.empty() && machine.switches.empty() && machine.system.product.empty();
 }
 
 class Judge {
@@ -70,7 +70,8 @@ class Judge {
                      std::any_of(situation.options.gids.begin(), situation.options.gids.end(),
                                  [](const GidFacts& g) { return g.duplicate; }),
                  .crosses_hosts = situation.crosses_hosts(),
-                 .machine = &situation.machine} {}
+                 .machine = &situation.machine},
+        only_settings_(knows_nothing(situation.machine)) {}
 
   JudgedSettings run() {
     for (const Setting& setting : settings_) judge(setting);
@@ -140,7 +141,9 @@ class Judge {
       return advice.variable == setting.variable;
     });
     const bool same = advised != advised_.end() && means_the_same(situation_, *advised, setting);
-    kept.evidence = hazards_of(setting, settings_, context_);
+    std::vector<Hazard> hazards = hazards_of(setting, settings_, context_);
+    if (provider_is_open(setting, hazards)) return leave_open(setting, kept, hazards.front());
+    for (const Hazard& hazard : hazards) kept.evidence.push_back(hazard.says);
     if (advised != advised_.end()) {
       kept.advised = advised->value;
       kept.confidence = advised->confidence;
@@ -155,15 +158,48 @@ class Judge {
                                   fmt::join(kept.evidence, "; ")),
            .where = setting.origin,
            .remedy = kept.advised.empty()
-                         ? fmt::format("unset {}", setting.variable)
+                         ? remedy_of(setting, hazards, settings_, context_)
                          : fmt::format("set {}={}", setting.variable, kept.advised)});
     } else if (advised == advised_.end()) {
-      kept.reason = "nothing seen here speaks for it or against it";
+      stand_alone(setting, kept);
     } else {
       kept.standing = same ? Standing::agrees : Standing::differs;
       kept.reason = same ? fmt::format("as advised: {}", advised->reason)
                          : fmt::format("advised was {}: {}", advised->value, advised->reason);
     }
+  }
+
+  // Neither harmful nor advised.
+  void stand_alone(const Setting& setting, Advice& kept) const {
+    if (const auto publisher = publisher_of(situation_.provider, setting); !publisher.empty()) {
+      kept.standing = Standing::provider;
+      kept.reason = fmt::format("left alone: {}", publisher);
+    } else {
+      kept.reason = only_settings_ ? "only settings were read, and nothing of the host they are for"
+                                   : "nothing seen here speaks for it or against it";
+    }
+  }
+
+  // Whether the only harm is one that would be none on machines of some provider, and nothing says
+  // whose machine it is.
+  [[nodiscard]] bool provider_is_open(const Setting& setting,
+                                      std::span<const Hazard> hazards) const {
+    return only_settings_ && situation_.provider == Provider::none && hazards.size() == 1 &&
+           hazards.front().scope == HazardScope::unmanaged &&
+           !managers_of(setting.variable).empty();
+  }
+
+  void leave_open(const Setting& setting, Advice& kept, const Hazard& hazard) {
+    kept.reason = fmt::format(
+        "cannot be judged without its host: right on machines of {}, whose own files set it; "
+        "elsewhere {}",
+        managers_of(setting.variable), hazard.says);
+    judged_.findings.push_back(
+        {.severity = Severity::info,
+         .code = "provider-unknown",
+         .message = fmt::format("{}={} {}", setting.variable, setting.value, kept.reason),
+         .where = setting.origin,
+         .remedy = "add a recording of the host"});
   }
 
   // The same variable set twice with different values: somebody believes the other one.
@@ -187,6 +223,7 @@ class Judge {
   std::span<const Advice> advised_;
   std::vector<Setting> settings_;
   HazardContext context_;
+  bool only_settings_;
   JudgedSettings judged_;
 };
 

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <numeric>
 #include <system_error>
+#include <utility>
 #include <vector>
+
+#include "topology/blanks.h"
+#include "topology/letters.h"
 
 namespace lockstep::topology {
 namespace {
@@ -28,12 +31,6 @@ constexpr std::array<std::string_view, 20> kForeign = {
     "NCCL_TESTS_",        "NCCL_ROOT",           "NCCL_HOME",          "NCCL_VERSION",
     "NCCL_LIB",           "NCCL_INCLUDE",        "NCCL_DIR",           "NCCL_ASYNC_ERROR_HANDLING",
     "NCCL_BLOCKING_WAIT", "NCCL_DESYNC_DEBUG",   "NCCL_ENABLE_TIMING", "NCCL_HCOLL_"};
-
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::toupper(x) == std::toupper(y);
-  });
-}
 
 bool is_word(std::string_view word, std::string_view words) {
   while (true) {
@@ -86,15 +83,32 @@ std::string fault_of_integer(const Variable& variable, std::string_view value) {
   return fmt::format("{} is out of range: {} to {}", *number, variable.least, variable.most);
 }
 
-std::string fault_of_level(std::string_view value) {
+std::optional<ValueFault> fault_of_level(std::string_view value) {
   constexpr std::array<std::string_view, 5> kByNumber = {"LOC", "PIX", "PXB", "PHB", "SYS"};
   if (const auto number = parse_integer(value); number && *number >= 0) {
-    const auto name = kByNumber[static_cast<std::size_t>(std::min(*number, 4L))];
-    return fmt::format("numbers are an old form that reads otherwise than people think: write {}",
-                       name);
+    const std::string name(kByNumber[static_cast<std::size_t>(std::min(*number, 4L))]);
+    return ValueFault{
+        .says =
+            fmt::format("numbers are an old form that reads otherwise than people think: {} is {}",
+                        value, name),
+        .correction = name};
   }
-  if (is_word(value, kLevels)) return {};
-  return fmt::format("'{}' is none of {}", value, kLevels);
+  if (is_word(value, kLevels)) return std::nullopt;
+  return ValueFault{.says = fmt::format("'{}' is none of {}", value, kLevels), .correction = ""};
+}
+
+// A fault whose right value does not follow; the empty text: none.
+std::optional<ValueFault> fault_that_says(std::string says) {
+  if (says.empty()) return std::nullopt;
+  return ValueFault{.says = std::move(says), .correction = ""};
+}
+
+// Without blanks and quotes around it.
+std::string_view unframed(std::string_view value) {
+  constexpr std::string_view kFrame = " \t\"'";
+  const std::size_t first = value.find_first_not_of(kFrame);
+  if (first == std::string_view::npos) return {};
+  return value.substr(first, value.find_last_not_of(kFrame) - first + 1);
 }
 
 // Levenshtein's distance, one row at a time.
@@ -158,33 +172,37 @@ bool is_foreign(std::string_view name) {
                      [&](std::string_view start) { return name.starts_with(start); });
 }
 
-std::string fault_of_value(const Variable& variable, std::string_view value) {
-  if (value.empty()) return {};
-  if (value.find_first_of("\r\n") != std::string_view::npos) return "the value has a line break";
-  const auto framed = [&](char c) { return value.front() == c || value.back() == c; };
-  if (framed(' ') || framed('\t') || framed('"') || framed('\'')) {
-    return fmt::format(
-        "the blanks or quotes around [{}] are part of the value: NCCL's files know no quoting",
-        value);
+std::optional<ValueFault> fault_of_value(const Variable& variable, std::string_view value) {
+  if (value.empty()) return std::nullopt;
+  if (value.find_first_of("\r\n") != std::string_view::npos) {
+    return ValueFault{.says = "the value has a line break",
+                      .correction = std::string(trimmed(value))};
+  }
+  if (const std::string_view inner = unframed(value); inner != value) {
+    return ValueFault{
+        .says = fmt::format("the blanks or quotes around [{}] are part of the value: NCCL's files "
+                            "know no quoting",
+                            value),
+        .correction = std::string(inner)};
   }
   switch (variable.grammar) {
     case Grammar::integer:
-      return fault_of_integer(variable, value);
+      return fault_that_says(fault_of_integer(variable, value));
     case Grammar::words:
-      if (is_word(value, variable.words)) return {};
-      return fmt::format("'{}' is none of {}", value, variable.words);
+      if (is_word(value, variable.words)) return std::nullopt;
+      return fault_that_says(fmt::format("'{}' is none of {}", value, variable.words));
     case Grammar::level:
       return fault_of_level(value);
     case Grammar::algorithms:
-      return fault_of_choice(value, kAlgorithms);
+      return fault_that_says(fault_of_choice(value, kAlgorithms));
     case Grammar::protocols:
-      return fault_of_choice(value, kProtocols);
+      return fault_that_says(fault_of_choice(value, kProtocols));
     case Grammar::text:
     case Grammar::devices:
     case Grammar::interfaces:
       break;
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace lockstep::topology

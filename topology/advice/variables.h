@@ -47,7 +47,13 @@ struct Variable {
 // Whether others than NCCL read it, plug-ins, frameworks or builds: nothing is said about those.
 [[nodiscard]] bool is_foreign(std::string_view name);
 
-// What is wrong with the form of a value: one sentence, or the empty text.
-[[nodiscard]] std::string fault_of_value(const Variable& variable, std::string_view value);
+struct ValueFault {
+  std::string says;        // one sentence
+  std::string correction;  // the value that was meant, where that follows; else empty
+};
+
+// What is wrong with the form of a value.
+[[nodiscard]] std::optional<ValueFault> fault_of_value(const Variable& variable,
+                                                       std::string_view value);
 
 }  // namespace lockstep::topology

@@ -7,6 +7,7 @@
 #include "topology/advice/comments.h"
 #include "topology/advice/refusal.h"
 #include "topology/advice/writers.h"
+#include "topology/letters.h"
 
 namespace lockstep::topology {
 namespace {
@@ -18,7 +19,7 @@ bool is_plain(char c) {
 }
 
 bool is_shell_name(std::string_view name) {
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+  return !name.empty() && !is_digit(name.front()) &&
          std::all_of(name.begin(), name.end(), [](char c) {
            return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
          });

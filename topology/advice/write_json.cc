@@ -24,9 +24,21 @@ Json json_of(const Advice& advice) {
   return json;
 }
 
+Json json_of(std::span<const Finding> findings) {
+  Json json = Json::array();
+  for (const Finding& finding : findings) {
+    json.push_back({{"severity", to_string(finding.severity)},
+                    {"code", finding.code},
+                    {"message", finding.message},
+                    {"where", finding.where},
+                    {"remedy", finding.remedy}});
+  }
+  return json;
+}
+
 Json json_of(const HostAdvice& host) {
   Json settings = Json::array(), rails = Json::array(), left_out = Json::array();
-  Json unset = Json::array(), findings = Json::array();
+  Json unset = Json::array();
   for (const Advice& advice : host.settings) settings.push_back(json_of(advice));
   for (const GpuRail& rail : host.rails) {
     rails.push_back({{"gpu", fmt::format("GPU{}", rail.gpu)},
@@ -42,22 +54,21 @@ Json json_of(const HostAdvice& host) {
   for (const Unset& one : host.unset) {
     unset.push_back({{"variable", one.variable}, {"reason", one.reason}});
   }
-  for (const Finding& finding : host.findings) {
-    findings.push_back({{"severity", to_string(finding.severity)},
-                        {"code", finding.code},
-                        {"message", finding.message},
-                        {"where", finding.where},
-                        {"remedy", finding.remedy}});
-  }
-  return {{"name", host.host},    {"nccl", host.nccl}, {"settings", settings}, {"rails", rails},
-          {"left_out", left_out}, {"unset", unset},    {"findings", findings}};
+  return {{"name", host.host},
+          {"nccl", host.nccl},
+          {"settings", settings},
+          {"rails", rails},
+          {"left_out", left_out},
+          {"unset", unset},
+          {"findings", json_of(std::span<const Finding>(host.findings))}};
 }
 
 }  // namespace
 
-std::string write_json(std::span<const HostAdvice> hosts) {
+std::string write_json(std::span<const HostAdvice> hosts, std::span<const Finding> of_all) {
   Json all = {{"version", 1}, {"hosts", Json::array()}};
   for (const HostAdvice& host : hosts) all["hosts"].push_back(json_of(host));
+  all["findings"] = json_of(of_all);
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

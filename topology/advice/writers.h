@@ -21,8 +21,10 @@ namespace lockstep::topology {
 [[nodiscard]] std::string write_conf(const HostAdvice& advice);
 
 // `lockstep tune --format json`, version 1 (CONTRACTS.md). Kept settings have "origin", "standing"
-// and "advised" too, hosts "left_out" and "unset". Text that is not UTF-8 is replaced.
-[[nodiscard]] std::string write_json(std::span<const HostAdvice> hosts);
+// and "advised" too, hosts "left_out" and "unset"; "findings" beside "hosts" are `of_all`. Text
+// that is not UTF-8 is replaced.
+[[nodiscard]] std::string write_json(std::span<const HostAdvice> hosts,
+                                     std::span<const Finding> of_all = {});
 
 // What is set and why, what is kept, who uses which NIC, and what was left out.
 [[nodiscard]] std::string explain(const HostAdvice& advice);

@@ -141,14 +141,14 @@ std::string label_of(const PcieLink& link) {
 
 std::string label_of(const Cpu& cpu) {
   std::string text = cpu.model.empty() ? plain(cpu.vendor) : plain(cpu.model);
-  const auto counted = [&text](std::optional<int> count, std::string_view what) {
-    if (count)
-      text +=
-          fmt::format("{}{} {}{}", text.empty() ? "" : ", ", *count, what, *count == 1 ? "" : "s");
+  const auto add_count = [&text](std::optional<int> count, std::string_view what) {
+    if (!count) return;
+    if (!text.empty()) text += ", ";
+    text += counted(static_cast<std::size_t>(*count), what);
   };
-  counted(cpu.sockets, "socket");
-  counted(cpu.cores, "core");
-  counted(cpu.threads, "thread");
+  add_count(cpu.sockets, "socket");
+  add_count(cpu.cores, "core");
+  add_count(cpu.threads, "thread");
   return text;
 }
 
@@ -176,10 +176,12 @@ std::string label_of(const Machine& machine, DeviceId id) {
   return text;
 }
 
+std::string counted(std::size_t count, std::string_view what, std::string_view plural) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : plural);
+}
+
 std::string gpus_in_words(const Machine& machine) {
-  if (!machine.gpus.empty()) {
-    return fmt::format("{} GPU{}", machine.gpus.size(), machine.gpus.size() == 1 ? "" : "s");
-  }
+  if (!machine.gpus.empty()) return counted(machine.gpus.size(), "GPU");
   // A topology file of NCCL may have processors and switches only; NCCL finds the rest.
   constexpr std::array<std::string_view, 9> kBlind{"ibstat",    "ibstatus",      "ibdev2netdev",
                                                    "show_gids", "ibv_devinfo",   "rdma-link",

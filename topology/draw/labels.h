@@ -4,6 +4,7 @@
 // control characters.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,10 @@ namespace lockstep::topology {
 // "8 GPUs", "1 GPU", "no GPU"; "GPUs not shown" where every recording is of a kind that does not
 // show them all.
 [[nodiscard]] std::string gpus_in_words(const Machine& machine);
+
+// "1 switch", "3 switches", where `plural` is "es".
+[[nodiscard]] std::string counted(std::size_t count, std::string_view what,
+                                  std::string_view plural = "s");
 
 // Printable, at most `most` bytes, with "..." where something was cut.
 [[nodiscard]] std::string plain(std::string_view text, std::size_t most = 64);

@@ -18,10 +18,6 @@ namespace {
 constexpr double kNarrowest = 760;  // findings and legend need room too
 constexpr std::size_t kMostNames = 8;
 
-std::string counted(std::size_t count, std::string_view what, std::string_view plural = "s") {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : plural);
-}
-
 std::string summary(const Machine& machine) {
   std::string text = gpus_in_words(machine);
   text += ", " + counted(machine.nics.size(), "NIC");

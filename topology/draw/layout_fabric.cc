@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "topology/device_tree.h"
+#include "topology/draw/labels.h"
 #include "topology/draw/layout.h"
 #include "topology/draw/lettering.h"
 #include "topology/draw/palette.h"
@@ -208,8 +209,10 @@ class Bar {
       drop(gpu, bundle, y);
     }
     canvas_.word({left + 8, y + 6}, right - left - 16, kNormal,
-                 {.text = fmt::format("NVSwitch fabric: {} switch{}, {} links of {} GPUs", switches,
-                                      switches == 1 ? "" : "es", links, ends_.size()),
+                 {.text = fmt::format("NVSwitch fabric: {}, {} of {}",
+                                      counted(static_cast<std::size_t>(switches), "switch", "es"),
+                                      counted(static_cast<std::size_t>(links), "link"),
+                                      counted(ends_.size(), "GPU")),
                   .ink = Ink::normal,
                   .bold = true});
     for (int i = 0; i < switches; ++i) {

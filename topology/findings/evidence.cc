@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "topology/pci_vendors.h"
+
 namespace lockstep::topology::findings {
 namespace {
 
@@ -75,7 +77,6 @@ std::vector<DeviceId> below(const Machine& machine, DeviceId port) {
 }
 
 bool may_carry_rdma(const Nic& nic) {
-  constexpr std::uint32_t kMellanox = 0x15b3;
   constexpr std::uint32_t kWireless = 0x0280;  // "network controller", other than Ethernet
   constexpr double kSlowestGbps = 10;
   if (nic.kind == NicKind::infiniband || nic.kind == NicKind::roce || nic.kind == NicKind::efa)

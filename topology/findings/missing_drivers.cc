@@ -4,11 +4,10 @@
 
 #include "topology/findings/evidence.h"
 #include "topology/findings/rules.h"
+#include "topology/pci_vendors.h"
 
 namespace lockstep::topology::findings {
 namespace {
-
-constexpr std::uint32_t kNvidia = 0x10de;
 
 // EFA brings its own way to GPU memory.
 bool has_verbs(const Machine& machine) {

@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "topology/bond.h"
 #include "topology/findings/evidence.h"
 #include "topology/findings/rules.h"
 
@@ -41,49 +45,69 @@ Finding down(const Machine& machine, DeviceId id, const Nic& nic) {
                         "administrator), then at the subnet manager."};
 }
 
-bool is_bond(const Machine& machine, const Nic& nic) {
-  if (nic.name.find("bond") != std::string::npos || nic.netdev.starts_with("bond")) return true;
-  return std::ranges::any_of(machine.interfaces, [&nic](const Interface& interface) {
-    if (nic.netdev.empty() || interface.name != nic.netdev) return false;
-    return interface.kind == InterfaceKind::bond || !interface.master.empty();
-  });
+// Active ports of the other link layer, as a finding names them.
+struct Ethernet {
+  std::vector<std::string> names, ids;
+
+  void add(const Machine& machine, DeviceId id) {
+    const auto rate = machine.nics[static_cast<std::size_t>(id.index)].rate_Gbps;
+    const std::string name = name_of(machine, id);
+    names.push_back(rate ? fmt::format("{} at {} Gb/s", name, *rate) : name);
+    ids.push_back(to_string(id));
+  }
+};
+
+Finding among(const Ethernet& ports, int infiniband, std::string_view what, Severity severity) {
+  return {.severity = severity,
+          .code = "ethernet-among-infiniband",
+          .message = fmt::format("{} {} {} among {} InfiniBand port{}: NCCL uses every active "
+                                 "port, and takes {} for a rail too unless NCCL_IB_HCA says "
+                                 "otherwise.",
+                                 list_of(ports.names), ports.names.size() == 1 ? "is" : "are", what,
+                                 infiniband, infiniband == 1 ? "" : "s",
+                                 ports.names.size() == 1 ? "it" : "them"),
+          .where = fmt::format("{}", fmt::join(ports.ids, ", ")),
+          .remedy =
+              "For jobs of several hosts, which would hang or slow down on it, name the "
+              "InfiniBand ports in NCCL_IB_HCA, with `=`; `lockstep tune` does."};
+}
+
+// A bond is plainly the host's own network, which belongs there and is only to be kept from jobs;
+// of a single port nobody can tell whether it was meant for a rail.
+std::vector<Finding> ethernet_among_infiniband(const Machine& machine) {
+  if (std::ranges::count(machine.system.settings, "NCCL_IB_HCA", &Setting::variable) > 0) return {};
+  int infiniband = 0;
+  Ethernet single, bonds;
+  for (std::size_t i = 0; i < machine.nics.size(); ++i) {
+    const Nic& nic = machine.nics[i];
+    if (nic.state != NicState::active) continue;
+    if (nic.kind == NicKind::infiniband) ++infiniband;
+    if (nic.kind != NicKind::roce) continue;
+    const DeviceId id{DeviceKind::nic, static_cast<int>(i)};
+    (bond_of(machine, nic).empty() ? single : bonds).add(machine, id);
+  }
+  std::vector<Finding> found;
+  if (infiniband == 0) return found;
+  if (!single.ids.empty())
+    found.push_back(among(single, infiniband, "Ethernet", Severity::warning));
+  if (!bonds.ids.empty()) {
+    found.push_back(among(bonds, infiniband,
+                          bonds.ids.size() == 1 ? "an Ethernet bond" : "Ethernet bonds",
+                          Severity::info));
+  }
+  return found;
 }
 
 }  // namespace
 
 std::vector<Finding> nic_states(const Machine& machine) {
   std::vector<Finding> found;
-  int infiniband = 0;
-  std::vector<std::string> ethernet;
-  std::string where;
   for (std::size_t i = 0; i < machine.nics.size(); ++i) {
     const Nic& nic = machine.nics[i];
-    const DeviceId id{DeviceKind::nic, static_cast<int>(i)};
-    if (is_rdma(nic) && nic.state == NicState::down) found.push_back(down(machine, id, nic));
-    if (nic.state != NicState::active) continue;
-    if (nic.kind == NicKind::infiniband) ++infiniband;
-    // A bond is plainly the host's own network, and kept from jobs by it.
-    if (nic.kind == NicKind::roce && !is_bond(machine, nic)) {
-      if (where.empty()) where = to_string(id);
-      ethernet.push_back(nic.rate_Gbps
-                             ? fmt::format("{} at {} Gb/s", name_of(machine, id), *nic.rate_Gbps)
-                             : name_of(machine, id));
-    }
+    if (is_rdma(nic) && nic.state == NicState::down)
+      found.push_back(down(machine, {DeviceKind::nic, static_cast<int>(i)}, nic));
   }
-  const bool is_chosen =
-      std::ranges::count(machine.system.settings, "NCCL_IB_HCA", &Setting::variable) > 0;
-  if (infiniband > 0 && !ethernet.empty() && !is_chosen) {
-    found.push_back({.severity = Severity::warning,
-                     .code = "ethernet-among-infiniband",
-                     .message = fmt::format("{} {} Ethernet among {} InfiniBand port{}: NCCL uses "
-                                            "every active port, and jobs hang or slow down on it.",
-                                            list_of(ethernet), ethernet.size() == 1 ? "is" : "are",
-                                            infiniband, infiniband == 1 ? "" : "s"),
-                     .where = where,
-                     .remedy =
-                         "Name the InfiniBand ports in NCCL_IB_HCA, with `=`; `lockstep tune` "
-                         "does."});
-  }
+  std::ranges::move(ethernet_among_infiniband(machine), std::back_inserter(found));
   return found;
 }
 

@@ -48,13 +48,15 @@ namespace lockstep::topology::findings {
 [[nodiscard]] std::vector<Finding> processors(const Machine& machine);
 
 // nic-down: an RDMA port that is not up. ethernet-among-infiniband: a port of another fabric that
-// NCCL would use as a rail, where no setting leaves it out.
+// NCCL would use as a rail, where no setting leaves it out; a hint where that is a bond.
 [[nodiscard]] std::vector<Finding> nic_states(const Machine& machine);
 
 // duplicate-roce-address: one GID on two interfaces of an adapter.
 [[nodiscard]] std::vector<Finding> duplicate_addresses(const Machine& machine);
 
-// shared-subnet: RoCE ports of one host in one IP subnet, so that traffic of one leaves by another.
+// shared-subnet: RoCE ports of one host in one IP subnet, so that traffic of one may leave by
+// another. A hint, since rules of routing are not read; a warning where the ports are known to
+// answer ARP for each other, which goes with no such rules.
 [[nodiscard]] std::vector<Finding> shared_subnets(const Machine& machine);
 
 // no-gpudirect, no-verbs-devices, no-fabric-manager: software that the hardware needs.
@@ -67,7 +69,7 @@ namespace lockstep::topology::findings {
 [[nodiscard]] std::vector<Finding> iommu(const Machine& machine);
 
 // provider-file-unused, single-numa: a virtual machine that hides its topology, whose provider
-// ships a file that NCCL was not told of.
+// ships a file that NCCL was not told of; the latter also of a matrix that no real machine has.
 [[nodiscard]] std::vector<Finding> provider_files(const Machine& machine);
 
 // hidden-pci-topology: every GPU as far from every NIC as any other, in a machine that cannot be

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "topology/findings/evidence.h"
@@ -28,9 +29,13 @@ struct Subnet {
   auto operator<=>(const Subnet&) const = default;
 };
 
+std::string dotted(std::uint32_t ipv4) {
+  return fmt::format("{}.{}.{}.{}", ipv4 >> 24U, (ipv4 >> 16U) & 0xffU, (ipv4 >> 8U) & 0xffU,
+                     ipv4 & 0xffU);
+}
+
 std::string to_string(const Subnet& subnet) {
-  return fmt::format("{}.{}.{}.{}/{}", subnet.base >> 24U, (subnet.base >> 16U) & 0xffU,
-                     (subnet.base >> 8U) & 0xffU, subnet.base & 0xffU, subnet.length);
+  return fmt::format("{}/{}", dotted(subnet.base), subnet.length);
 }
 
 std::uint32_t ipv4_of(const GidAddress& address) {
@@ -58,13 +63,14 @@ std::optional<Subnet> subnet_of(std::string_view text) {
   return subnet_of(ipv4_of(*address), length);
 }
 
-// The subnets of a port: its interface's, else what its GIDs show.
-std::vector<Subnet> subnets_of(const Machine& machine, const Nic& nic) {
-  std::vector<Subnet> subnets;
+// The subnets of a port with its address in each: its interface's, else what its GIDs show.
+std::vector<std::pair<Subnet, std::string>> subnets_of(const Machine& machine, const Nic& nic) {
+  std::vector<std::pair<Subnet, std::string>> subnets;
   for (const Interface& interface : machine.interfaces) {
     if (interface.name != nic.netdev || !interface.master.empty()) continue;
     for (const std::string& address : interface.addresses) {
-      if (const auto subnet = subnet_of(address)) subnets.push_back(*subnet);
+      if (const auto subnet = subnet_of(address))
+        subnets.emplace_back(*subnet, address.substr(0, address.find('/')));
     }
     if (!interface.addresses.empty()) return subnets;
   }
@@ -73,39 +79,74 @@ std::vector<Subnet> subnets_of(const Machine& machine, const Nic& nic) {
     if (!address || !gid.readable || gid.netdev != nic.netdev ||
         family_of(*address) != AddressFamily::ipv4)
       continue;
-    const Subnet subnet = subnet_of(ipv4_of(*address), kSurely);
-    if (std::ranges::count(subnets, subnet) == 0) subnets.push_back(subnet);
+    const std::uint32_t ipv4 = ipv4_of(*address);
+    std::pair known(subnet_of(ipv4, kSurely), dotted(ipv4));
+    if (std::ranges::count(subnets, known) == 0) subnets.push_back(std::move(known));
   }
   return subnets;
+}
+
+// Whether the port's interface is known to answer ARP for the addresses of others too, as Linux
+// does unless told otherwise, and whoever routes by source address tells it otherwise.
+bool answers_for_others(const Machine& machine, const Nic& nic) {
+  const auto interface = std::ranges::find(machine.interfaces, nic.netdev, &Interface::name);
+  return interface != machine.interfaces.end() && interface->own_arp == false;
+}
+
+// The ports of one subnet, one an interface.
+struct Sharers {
+  std::vector<std::string> names, ids, addresses;
+  std::vector<std::string_view> interfaces;
+  bool answer_for_others = false;
+};
+
+// What the recording has of the subnet: a table of GIDs has no prefix lengths.
+std::string evidence_of(const Subnet& subnet, const Sharers& sharers) {
+  return subnet.length == kSurely ? list_of(sharers.addresses) : to_string(subnet);
+}
+
+Finding finding_of(const Subnet& subnet, const Sharers& sharers) {
+  const std::string seen = fmt::format("{} have addresses of one subnet ({})",
+                                       list_of(sharers.names), evidence_of(subnet, sharers));
+  return {
+      .severity = sharers.answer_for_others ? Severity::warning : Severity::info,
+      .code = "shared-subnet",
+      .message =
+          sharers.answer_for_others
+              ? fmt::format("{} and answer ARP for each other's (arp_ignore=0): RoCE traffic to "
+                            "one port arrives at another, which drops it.",
+                            seen)
+              : fmt::format("{}: unless rules route by source address (ip rule), which this "
+                            "reading does not show, Linux sends for all of them through one, and "
+                            "RoCE traffic of the others does not arrive.",
+                            seen),
+      .where = fmt::format("{}", fmt::join(sharers.ids, ", ")),
+      .remedy =
+          "Give every rail a subnet of its own, or a routing table of its own (ip rule) "
+          "with arp_ignore=1 and arp_announce=2."};
 }
 
 }  // namespace
 
 std::vector<Finding> shared_subnets(const Machine& machine) {
-  std::map<Subnet, std::vector<std::string>> sharing;
-  std::map<Subnet, std::vector<std::string_view>> interfaces;
+  std::map<Subnet, Sharers> sharing;
   for (std::size_t i = 0; i < machine.nics.size(); ++i) {
     const Nic& nic = machine.nics[i];
     if (nic.kind != NicKind::roce || nic.state == NicState::down || nic.netdev.empty()) continue;
-    for (const Subnet& subnet : subnets_of(machine, nic)) {
-      auto& known = interfaces[subnet];
-      if (std::ranges::count(known, nic.netdev) > 0) continue;
-      known.push_back(nic.netdev);
-      sharing[subnet].push_back(name_of(machine, {DeviceKind::nic, static_cast<int>(i)}));
+    const DeviceId id{DeviceKind::nic, static_cast<int>(i)};
+    for (auto& [subnet, address] : subnets_of(machine, nic)) {
+      Sharers& sharers = sharing[subnet];
+      if (std::ranges::count(sharers.interfaces, nic.netdev) > 0) continue;
+      sharers.interfaces.push_back(nic.netdev);
+      sharers.names.push_back(name_of(machine, id));
+      sharers.ids.push_back(to_string(id));
+      sharers.addresses.push_back(std::move(address));
+      sharers.answer_for_others |= answers_for_others(machine, nic);
     }
   }
   std::vector<Finding> found;
-  for (const auto& [subnet, ports] : sharing) {
-    if (ports.size() < 2) continue;
-    found.push_back(
-        {.severity = Severity::warning,
-         .code = "shared-subnet",
-         .message = fmt::format("{} have addresses of one subnet ({}): Linux sends for all of them "
-                                "through one, so that RoCE traffic of the others does not arrive.",
-                                list_of(ports), to_string(subnet)),
-         .where = ports.front().substr(0, ports.front().find(' ')),
-         .remedy = "Give every rail a subnet of its own, or a routing table of its own (ip rule) "
-                   "with arp_ignore=1 and arp_announce=2."});
+  for (const auto& [subnet, sharers] : sharing) {
+    if (sharers.ids.size() > 1) found.push_back(finding_of(subnet, sharers));
   }
   return found;
 }

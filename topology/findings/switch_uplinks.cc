@@ -8,6 +8,7 @@
 #include "topology/bandwidth.h"
 #include "topology/findings/evidence.h"
 #include "topology/findings/rules.h"
+#include "topology/pci_vendors.h"
 
 namespace lockstep::topology::findings {
 namespace {
@@ -67,9 +68,9 @@ std::optional<double> fastest_below(const Machine& machine, DeviceId port) {
 // and as fast as it likes, the board's own is that of the bridge.
 bool is_of_board(const Machine& machine, DeviceId port) {
   const auto vendor = pci_of(machine, port)->vendor;
-  if (vendor != 0x1022 && vendor != 0x1002) return false;
+  if (vendor != kAmdProcessors && vendor != kAmd) return false;
   return std::ranges::all_of(below(machine, port), [&machine](DeviceId id) {
-    return id.kind == DeviceKind::gpu && pci_of(machine, id)->vendor == 0x1002;
+    return id.kind == DeviceKind::gpu && pci_of(machine, id)->vendor == kAmd;
   });
 }
 
@@ -94,8 +95,10 @@ Finding believed(const Machine& machine, DeviceId id, double GBps) {
 
 std::vector<Finding> switch_uplinks(const Machine& machine) {
   std::vector<Finding> found;
-  std::map<std::string, std::vector<std::string>> suspicious;  // by model and claim
-  std::map<std::string, std::string> first;
+  struct Claimants {
+    std::vector<std::string> names, ids;
+  };
+  std::map<std::string, Claimants> suspicious;  // by model and claim
   for (std::size_t i = 0; i < machine.switches.size(); ++i) {
     const DeviceId id{DeviceKind::pcie_switch, static_cast<int>(i)};
     const auto GBps = uplink_of(machine, id);
@@ -110,17 +113,17 @@ std::vector<Finding> switch_uplinks(const Machine& machine) {
           "{:.1f} GB/s ({}{}{}), a device below has {:.1f} GB/s", *GBps, claim_of(pci.link, *GBps),
           pci.link.as_written.empty() ? "" : fmt::format(", \"{}\"", pci.link.as_written),
           model.empty() ? "" : fmt::format(", switch {}", model), *fastest);
-      suspicious[key].push_back(name_of(machine, id));
-      first.try_emplace(key, to_string(id));
+      suspicious[key].names.push_back(name_of(machine, id));
+      suspicious[key].ids.push_back(to_string(id));
     }
   }
-  for (const auto& [key, names] : suspicious) {
+  for (const auto& [key, claimants] : suspicious) {
     found.push_back(
         {.severity = Severity::warning,
          .code = "suspicious-switch-uplink",
-         .message = fmt::format("{} {} an uplink of {}.", list_of(names),
-                                names.size() == 1 ? "claims" : "claim", key),
-         .where = first[key],
+         .message = fmt::format("{} {} an uplink of {}.", list_of(claimants.names),
+                                claimants.names.size() == 1 ? "claims" : "claim", key),
+         .where = fmt::format("{}", fmt::join(claimants.ids, ", ")),
          .remedy = "Compare with LnkSta of `lspci -vvv` as root. If the link is faster, the "
                    "switch's firmware reports it wrongly and NCCL takes the way to the CPU for "
                    "slower than it is: give it a corrected NCCL_TOPO_FILE."});

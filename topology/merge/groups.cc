@@ -81,11 +81,11 @@ class Grouper {
   }
 
  private:
-  static constexpr std::size_t kNowhere = ~std::size_t{0};
+  static constexpr std::size_t kNoGroup = ~std::size_t{0};
 
   void add(std::size_t part) {
     const std::vector<Device>& devices = parts_[part].*list_;
-    std::vector<std::size_t> place(devices.size(), kNowhere);
+    std::vector<std::size_t> place(devices.size(), kNoGroup);
     std::vector<char> taken(grouping_.groups.size());
     const auto put = [&](std::size_t device, std::size_t group) {
       place[device] = group;
@@ -93,19 +93,19 @@ class Grouper {
     };
     for (const auto same : identity_.same) {
       for (std::size_t d = 0; d < devices.size(); ++d) {
-        for (std::size_t g = 0; g < taken.size() && place[d] == kNowhere; ++g) {
+        for (std::size_t g = 0; g < taken.size() && place[d] == kNoGroup; ++g) {
           if (taken[g] == 0 && any(g, devices[d], same) && !any(g, devices[d], identity_.differ))
             put(d, g);
         }
       }
     }
     for (std::size_t d = 0; d < devices.size() && identity_.position == ByPosition::last; ++d) {
-      if (place[d] == kNowhere && d < taken.size() && taken[d] == 0 &&
+      if (place[d] == kNoGroup && d < taken.size() && taken[d] == 0 &&
           !any(d, devices[d], identity_.differ))
         put(d, d);
     }
     for (std::size_t d = 0; d < devices.size(); ++d) {
-      if (place[d] == kNowhere) {
+      if (place[d] == kNoGroup) {
         place[d] = grouping_.groups.size();
         grouping_.groups.emplace_back();
       }

@@ -41,6 +41,7 @@ Interface merge_interface(const Accounts<Interface>& accounts) {
   accounts.agree(interface, "the bond or bridge", &Interface::master);
   accounts.fill(interface, &Interface::rate_Gbps);
   accounts.agree(interface, "the PCI address", &Interface::pci);
+  accounts.fill(interface, &Interface::own_arp);
   return interface;
 }
 

@@ -64,6 +64,15 @@ std::optional<bool> is_up(const FileTree& tree, const std::string& folder) {
   return !state || *state == "up" || *state == "unknown";
 }
 
+// arp_ignore, of which the kernel takes the greater of the interface's and that of all.
+std::optional<bool> has_own_arp(const FileTree& tree, const std::string& name) {
+  constexpr std::string_view kFile = "/proc/sys/net/ipv4/conf/{}/arp_ignore";
+  const auto of_all = read_integer(tree, fmt::format(kFile, "all"));
+  const auto own = read_integer(tree, fmt::format(kFile, name));
+  if (!of_all || !own) return std::nullopt;
+  return std::max(*of_all, *own) > 0;
+}
+
 // Whether an RDMA adapter stands for this interface, or for the bond it is a slave of.
 bool belongs_to_rdma(const Machine& machine, const Interface& interface) {
   return std::ranges::any_of(machine.nics, [&](const Nic& nic) {
@@ -107,6 +116,7 @@ void read_interfaces(const FileTree& tree, Machine& machine) {
     const auto speed = read_integer(tree, folder + "/speed");  // Mb/s; -1: not known
     if (speed && *speed > 0 && *speed < 0xffffffff)
       interface.rate_Gbps = static_cast<double>(*speed) / 1000;
+    interface.own_arp = has_own_arp(tree, name);
     if (const auto real = tree.real_path(folder + "/device")) interface.pci = function_of(*real);
     machine.interfaces.push_back(std::move(interface));
   }

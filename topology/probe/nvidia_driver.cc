@@ -7,6 +7,7 @@
 #include <string>
 
 #include "topology/pci_tree.h"
+#include "topology/pci_vendors.h"
 #include "topology/probe/values.h"
 
 namespace lockstep::topology {
@@ -93,7 +94,7 @@ void read_gpu(const FileTree& tree, Gpu& gpu) {
 
 void read_nvidia_driver(const FileTree& tree, Machine& machine) {
   const bool nvidia =
-      std::ranges::any_of(machine.gpus, [](const Gpu& gpu) { return gpu.pci.vendor == 0x10de; });
+      std::ranges::any_of(machine.gpus, [](const Gpu& gpu) { return gpu.pci.vendor == kNvidia; });
   if (!nvidia) return;
   System& system = machine.system;
   const auto banner = read_value(tree, "/proc/driver/nvidia/version");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "topology/pci_vendors.h"
 #include "topology/probe/directory_tree.h"
 #include "topology/probe/live_host.h"
 #include "topology/probe/nccl_library.h"
@@ -58,7 +59,7 @@ Machine probe(const ProbeOptions& options) {
   read_nccl_library(tree, environment, machine);
   read_nccl_settings(tree, environment, home(options, environment), machine);
   const bool nvidia =
-      std::ranges::any_of(machine.gpus, [](const Gpu& gpu) { return gpu.pci.vendor == 0x10de; });
+      std::ranges::any_of(machine.gpus, [](const Gpu& gpu) { return gpu.pci.vendor == kNvidia; });
   if (nvidia) read_nvml(options.nvml_library, machine);
   return machine;
 }

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "topology/pci_vendors.h"
 #include "topology/probe/values.h"
 #include "topology/readers/hwloc_parts.h"
 
 namespace lockstep::topology {
 namespace {
 
-constexpr std::uint32_t kMellanox = 0x15b3;
 constexpr std::uint32_t kIntel = 0x8086;
 constexpr std::uint32_t kAmazon = 0x1d0f;
 constexpr std::size_t kInfinibandAddress = 59;  // 20 bytes in hexadecimal with colons

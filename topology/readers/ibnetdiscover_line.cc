@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <utility>
 
+#include "topology/letters.h"
 #include "topology/readers/lines.h"
 
 namespace lockstep::topology {
@@ -33,10 +33,6 @@ constexpr std::array<std::pair<std::string_view, double>, 9> kLanes{{
     {"NDR", 100},
     {"XDR", 200},
 }};
-
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
 
 // Takes a line apart from its left end.
 class Cursor {

@@ -25,7 +25,7 @@ std::optional<Heading> heading_of(std::string_view line) {
   return Heading{device, port->substr(0, port->find(' '))};
 }
 
-void describe(Nic& port, Attribute attribute, Notes& notes, int line) {
+void describe_port(Nic& port, Attribute attribute, Notes& notes, int line) {
   const auto [key, value] = attribute;
   if (key == "state") {
     set_state(port, value, notes, line);
@@ -57,7 +57,7 @@ Reading read_ibstatus(const Recording& recording) {
       walk.begin_device(heading->device, lines.number());
       walk.begin_port(heading->port, lines.number());
     } else if (const auto attribute = parse_attribute(line); attribute && walk.in_device()) {
-      describe(walk.current(), *attribute, notes, lines.number());
+      describe_port(walk.current(), *attribute, notes, lines.number());
     }
   }
   reading.machine.sources = {"ibstatus"};

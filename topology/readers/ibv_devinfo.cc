@@ -8,6 +8,7 @@
 #include <string>
 
 #include "topology/gid_address.h"
+#include "topology/pci_vendors.h"
 #include "topology/readers/lines.h"
 #include "topology/readers/port_list.h"
 #include "topology/readers/port_words.h"
@@ -17,7 +18,6 @@ namespace {
 
 // Verbs name NVIDIA's adapters by the vendor's Ethernet prefix, Amazon's by its PCI number.
 constexpr std::uint32_t kMellanoxPrefix = 0x02c9;
-constexpr std::uint32_t kMellanox = 0x15b3;
 constexpr std::uint32_t kAmazon = 0x1d0f;
 
 bool is_no_devices(std::string_view line) {

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kMaxInterfaces = 16384;
 constexpr std::size_t kInfinibandAddress = 20 * 3 - 1;  // 20 bytes as "xx:xx:...:xx"
 
-constexpr std::array<std::string_view, 7> kStates{
+constexpr std::array<std::string_view, 7> kOperationalStates{
     "UP", "DOWN", "UNKNOWN", "LOWERLAYERDOWN", "DORMANT", "NOTPRESENT", "TESTING"};
 
 // "10.0.91.59/31", "fe80::1/64", and without a length where `ip` prints the peer's behind it.
@@ -86,7 +86,7 @@ void add_addresses(Interface& interface, std::span<const std::string_view> cells
 std::optional<Interface> interface_of(std::string_view line) {
   const std::vector<std::string_view> cells = words(line);
   if (cells.size() < 2 || !is_device_name(cells[0]) ||
-      std::ranges::find(kStates, cells[1]) == kStates.end())
+      std::ranges::find(kOperationalStates, cells[1]) == kOperationalStates.end())
     return std::nullopt;
   const auto rest = std::span(cells).subspan(2);
   const auto flags = rest.empty() ? std::nullopt : flags_of(rest.back());

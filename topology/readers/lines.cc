@@ -1,13 +1,11 @@
 #include "topology/readers/lines.h"
 
+#include "topology/letters.h"
+
 namespace lockstep::topology {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 }  // namespace
 

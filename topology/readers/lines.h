@@ -17,6 +17,9 @@
 
 namespace lockstep::topology {
 
+// What std::string_view answers where it finds nothing.
+inline constexpr std::size_t kNowhere = std::string_view::npos;
+
 // The lines of a text, one after the other. A carriage return at a line's end is dropped. A line is
 // cut after kMaxLength bytes: no program whose output is read here prints a longer one.
 class Lines {

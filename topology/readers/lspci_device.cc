@@ -3,14 +3,11 @@
 #include <array>
 #include <utility>
 
+#include "topology/pci_vendors.h"
 #include "topology/readers/lines.h"
 
 namespace lockstep::topology {
 namespace {
-
-constexpr std::size_t kNowhere = std::string_view::npos;
-constexpr std::uint32_t kNvidia = 0x10de;
-constexpr std::uint32_t kAmd = 0x1002;
 
 // The PCI class list's words for what is of interest here.
 constexpr std::array kClasses{
@@ -30,7 +27,7 @@ constexpr std::array kClasses{
 constexpr std::array kMakers{
     std::pair{std::string_view("NVIDIA Corporation"), kNvidia},
     std::pair{std::string_view("Advanced Micro Devices"), kAmd},
-    std::pair{std::string_view("Mellanox Technologies"), 0x15b3U},
+    std::pair{std::string_view("Mellanox Technologies"), kMellanox},
     std::pair{std::string_view("Broadcom / LSI"), 0x1000U},
     std::pair{std::string_view("Broadcom Inc. and subsidiaries"), 0x14e4U},
     std::pair{std::string_view("Intel Corporation"), 0x8086U},

@@ -6,8 +6,6 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr std::size_t kNowhere = std::string_view::npos;
-
 // "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_2:1/IB [RO]; OOB eth0:10.0.0.1<0>"
 std::map<std::uint64_t, NcclNet> parse_nets(std::string_view list) {
   std::map<std::uint64_t, NcclNet> nets;

@@ -11,8 +11,6 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr std::size_t kNowhere = std::string_view::npos;
-
 // NCCL dumps at most 256 nodes of a kind and host; ranks and communicators beyond these are noise.
 constexpr std::size_t kMaxLines = 1 << 16;
 constexpr std::size_t kMaxSpeakers = 1 << 12;

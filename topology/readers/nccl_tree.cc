@@ -13,13 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "topology/bandwidth.h"
 #include "topology/readers/lines.h"
 
 namespace lockstep::topology {
 namespace {
-
-// A bandwidth that stands for "within one device": what hangs by it has no PCI device of its own.
-constexpr double kLocalGBps = 5000;
 
 // "ffffffffffffff" and, before NCCL 2.20, 16 of them: the node is not known.
 int numa_of(std::uint64_t id) {
@@ -168,6 +166,7 @@ class TreeReader {
       return;
     }
     PciDevice pci;
+    // By kLocalGBps hangs what has no PCI device of its own.
     if (line.GBps < kLocalGBps) pci.address = address_of(node.id);
     const auto numa = added.numa >= 0 ? std::optional(added.numa) : std::nullopt;
     if (node.kind == "PCI") {

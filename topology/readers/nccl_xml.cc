@@ -17,7 +17,7 @@ constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr std::ptrdiff_t kMaxElements = 1 << 16;
 constexpr std::ptrdiff_t kMaxAttributes = 1 << 20;
 
-int line_at(std::string_view text, std::ptrdiff_t offset) {
+int line_of(std::string_view text, std::ptrdiff_t offset) {
   const auto end = std::clamp<std::ptrdiff_t>(offset, 0, std::ssize(text));
   return 1 + static_cast<int>(std::count(text.begin(), text.begin() + end, '\n'));
 }
@@ -56,7 +56,7 @@ Reading read_nccl_xml(const Recording& recording) {
   pugi::xml_document document;
   const pugi::xml_parse_result result = document.load_buffer(
       recording.text.data(), recording.text.size(), pugi::parse_default, pugi::encoding_utf8);
-  const int line = line_at(recording.text, result.offset);
+  const int line = line_of(recording.text, result.offset);
   const pugi::xml_node system = document.child("system");
   // Where a file breaks off the last element may be without its attributes.
   const bool has_cpu = !system

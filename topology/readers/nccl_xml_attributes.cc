@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "topology/bandwidth.h"
+#include "topology/pci_vendors.h"
 
 namespace lockstep::topology {
 namespace {
@@ -28,7 +29,6 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
 
 constexpr std::uint32_t kAmazon = 0x1d0f;
 constexpr std::uint32_t kEfaDevices = 0xefa;  // 0xefa0 to 0xefaf
-constexpr std::uint32_t kAmd = 0x1002;
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "topology/pci_vendors.h"
 #include "topology/readers/lines.h"
 
 namespace lockstep::topology {
@@ -12,7 +13,6 @@ namespace {
 constexpr std::size_t kMaxText = 128;
 constexpr std::size_t kMaxName = 64;  // the kernel's IB_DEVICE_NAME_MAX
 constexpr double kMaxRate = 1e5;
-constexpr std::uint32_t kMellanox = 0x15b3;
 
 bool is_printable(char c) {
   return c >= ' ' && c <= '~';

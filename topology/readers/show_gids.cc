@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kColumnsBeforeVersion = 4;
 
-struct Row {
+struct GidRow {
   std::string_view device;
   int port = 0, index = 0;
   GidAddress address;
@@ -36,7 +36,7 @@ bool is_version(std::string_view cell) {
   return cell == "v1" || cell == "v2";
 }
 
-std::optional<Row> row_of(std::span<const std::string_view> cells) {
+std::optional<GidRow> row_of(std::span<const std::string_view> cells) {
   if (cells.size() < kColumnsBeforeVersion || !is_device_name(cells[0])) return std::nullopt;
   const auto port = parse_number<int>(cells[1]);
   const auto index = parse_number<int>(cells[2]);
@@ -44,12 +44,12 @@ std::optional<Row> row_of(std::span<const std::string_view> cells) {
   if (!port || *port < 1 || *port > 254 || !index || *index < 0 || *index > kMaxGidIndex ||
       !address)
     return std::nullopt;
-  Row row{.device = cells[0],
-          .port = *port,
-          .index = *index,
-          .address = *address,
-          .version = "",
-          .netdev = ""};
+  GidRow row{.device = cells[0],
+             .port = *port,
+             .index = *index,
+             .address = *address,
+             .version = "",
+             .netdev = ""};
   const auto rest = cells.subspan(kColumnsBeforeVersion);
   const auto version = std::ranges::find_if(rest, is_version);
   if (version == rest.end()) return row;
@@ -63,7 +63,7 @@ bool looks_like_row(std::span<const std::string_view> cells) {
   return cells.size() > 2 && (parse_number<int>(cells[1]) || parse_number<int>(cells[2]));
 }
 
-Finding damaged(std::string message) {
+Finding damaged_table(std::string message) {
   return {.severity = Severity::warning,
           .code = "damaged-recording",
           .message = std::move(message),
@@ -103,9 +103,9 @@ Reading read_show_gids(const Recording& recording) {
     const auto cells = words(lines.text());
     const auto row = row_of(cells);
     if (row ? row->version.empty() : looks_like_row(cells)) {
-      notes.add(
-          damaged(fmt::format("no row of a GID table, or a cut one: \"{}\"", plain(lines.text()))),
-          lines.number());
+      notes.add(damaged_table(fmt::format("no row of a GID table, or a cut one: \"{}\"",
+                                          plain(lines.text()))),
+                lines.number());
     }
     if (!row) continue;
     Nic device;

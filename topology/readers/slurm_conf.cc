@@ -1,19 +1,14 @@
 #include "topology/readers/slurm_conf.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
+
+#include "topology/letters.h"
 
 namespace lockstep::topology {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
-
-std::string lower(std::string_view text) {
-  std::string all(text);
-  for (char& c : all) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return all;
-}
+constexpr std::string_view kSpaces = " \t";
 
 std::string_view without_comment(std::string_view line) {
   bool quoted = false;
@@ -31,7 +26,7 @@ bool take_setting(std::string_view& rest, SlurmLine& line) {
   std::string_view value = trimmed(rest.substr(key_end));
   if (!value.starts_with('=')) return false;
   value = trimmed(value.substr(1));
-  const std::string key = lower(rest.substr(0, key_end));
+  const std::string key = in_small_letters(rest.substr(0, key_end));
   if (value.starts_with('"')) {
     const std::size_t close = value.find('"', 1);
     if (close == std::string_view::npos) return false;
@@ -39,7 +34,7 @@ bool take_setting(std::string_view& rest, SlurmLine& line) {
     rest = trimmed(value.substr(close + 1));
     return true;
   }
-  const std::size_t end = std::min(value.find_first_of(kBlanks), value.size());
+  const std::size_t end = std::min(value.find_first_of(kSpaces), value.size());
   line.settings.emplace_back(key, value.substr(0, end));
   rest = trimmed(value.substr(end));
   return true;
@@ -68,7 +63,7 @@ std::optional<SlurmLine> SlurmConf::next() {
     std::string_view rest = trimmed(text);
     while (!rest.empty() && take_setting(rest, line)) {
     }
-    line.strange = rest.substr(0, std::min(rest.find_first_of(kBlanks), rest.size()));
+    line.strange = rest.substr(0, std::min(rest.find_first_of(kSpaces), rest.size()));
     if (!line.settings.empty() || !line.strange.empty()) return line;
   }
   return std::nullopt;

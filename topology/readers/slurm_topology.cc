@@ -22,7 +22,7 @@ namespace lockstep::topology {
 namespace {
 
 // All names that the lists of a file may have together: eight times the largest cluster's hosts.
-constexpr std::size_t kMaxNames = 1 << 18;
+constexpr std::size_t kLongestNames = 1 << 18;
 
 constexpr std::array<std::string_view, 3> kFirstWords{"switchname", "blockname", "blocksizes"};
 
@@ -89,11 +89,11 @@ class ConfReader {
   }
 
   std::string named(const SlurmLine& line, std::string_view name) const {
-    constexpr std::size_t kMaxName = 255;
-    if (!name.empty() && name.size() <= kMaxName) return std::string(name);
+    constexpr std::size_t kLongestName = 255;
+    if (!name.empty() && name.size() <= kLongestName) return std::string(name);
     throw ReadError(
         recording_.name, line.number,
-        fmt::format("expected a name of 1 to {} bytes, found {}", kMaxName, name.size()));
+        fmt::format("expected a name of 1 to {} bytes, found {}", kLongestName, name.size()));
   }
 
   // The names of a list, each once, in its order.
@@ -101,7 +101,7 @@ class ConfReader {
     const auto list = line.value(key);
     if (!list) return {};
     try {
-      std::vector<std::string> names = expand_host_list(*list, kMaxNames - names_);
+      std::vector<std::string> names = expand_host_list(*list, kLongestNames - names_);
       names_ += names.size();
       std::unordered_set<std::string> seen;
       std::erase_if(names, [&](const std::string& name) { return !seen.insert(name).second; });

@@ -14,8 +14,6 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr std::size_t kNowhere = std::string_view::npos;
-
 std::string known(std::string_view text) {
   text = trimmed(text);
   return text == "N/A" || text == "-1" ? std::string() : std::string(text);

@@ -22,11 +22,13 @@ bool is_letter(char c) {
 
 // RDMA devices are named by their drivers and by udev: mlx5_bond_0, bnxt_re0, rdmap16s27, rocep1s0.
 // NV12 is what a cell says.
+// A port may follow: mlx4_1:2.
 bool may_be_device(std::string_view name) {
   const bool nvlinks = name.starts_with("NV") && digits_at(name, 2) + 2 == name.size();
   return is_letter(name.front()) && digits_at(name, name.size() - 1) == 1 && !nvlinks &&
          std::ranges::all_of(name, [](char c) {
-           return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+           return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' ||
+                  c == ':';
          });
 }
 

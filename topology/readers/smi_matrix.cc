@@ -14,8 +14,6 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr std::size_t kNowhere = std::string_view::npos;
-
 // Of a text with more matrices than any has, the first are read.
 constexpr std::size_t kMaxMatrices = 16;
 

@@ -21,6 +21,8 @@ namespace {
 // SOC is what drivers before 2017 called SYS.
 constexpr std::array<std::string_view, 7> kLabels{"X", "SYS", "NODE", "PHB", "PXB", "PIX", "SOC"};
 
+constexpr int kMostPorts = 255;  // of a device
+
 std::size_t label_length(std::string_view text) {
   if (text.starts_with("NV")) {
     std::size_t end = 2;
@@ -64,6 +66,15 @@ Surroundings read_surroundings(std::string_view text) {
   return found;
 }
 
+// "mlx4_1:2" is port 2 of mlx4_1.
+void set_name(Nic& nic, std::string_view name) {
+  const std::size_t colon = name.rfind(':');
+  const auto port = colon == kNowhere ? std::nullopt : parse_number<int>(name.substr(colon + 1));
+  const bool has_port = colon != 0 && port && *port >= 1 && *port <= kMostPorts;
+  nic.name = has_port ? name.substr(0, colon) : name;
+  if (has_port) nic.port = *port;
+}
+
 void add_devices(const SmiMatrix& matrix, const Surroundings& around, Machine& machine,
                  std::vector<DeviceId>& ids) {
   for (const std::string& name : matrix.devices) {
@@ -76,8 +87,7 @@ void add_devices(const SmiMatrix& matrix, const Surroundings& around, Machine& m
     Nic nic;
     const bool numbered = name.starts_with("NIC") && leading_smi_device(name) == name;
     const auto legend = around.nic_names.find(name);
-    if (legend != around.nic_names.end()) nic.name = legend->second;
-    if (!numbered) nic.name = name;
+    set_name(nic, legend != around.nic_names.end() ? legend->second : numbered ? "" : name);
     machine.nics.push_back(nic);
   }
 }

@@ -8,7 +8,7 @@
 namespace lockstep::topology {
 namespace {
 
-constexpr int kMostLinks = 40;  // as Linux
+constexpr int kMostSymbolicLinks = 40;  // as Linux
 constexpr std::size_t kLongestPath = 4096;
 
 // The part of a recorded path from its first /sys, /proc, ... on; empty where it has none.
@@ -154,7 +154,7 @@ std::optional<std::string> SnapshotTree::real_path(std::string_view path) const 
       done = next;
       continue;
     }
-    if (++links > kMostLinks || rest.size() + found->second.value.size() > kLongestPath)
+    if (++links > kMostSymbolicLinks || rest.size() + found->second.value.size() > kLongestPath)
       return std::nullopt;
     rest = std::string(found->second.value) + "/" + rest;
     if (rest.starts_with('/')) done.clear();

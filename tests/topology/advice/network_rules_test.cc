@@ -88,6 +88,24 @@ TEST(IbHca, NamesThePortWhereTheDeviceHasAnother) {
   EXPECT_EQ(find(advice, "NCCL_IB_HCA")->value, "=mlx5_0,mlx5_1:1");
 }
 
+TEST(IbHca, KeepsThePortThatIsNotTheFirst) {
+  Host host = small_roce();
+  host.machine.nics[1].port = 2;
+  Nic slow = host.machine.nics[0];
+  slow.name = "mlx5_9";
+  slow.rate_Gbps = 10;
+  host.machine.nics.push_back(slow);
+  EXPECT_EQ(find(advise_host(host), "NCCL_IB_HCA")->value, "=mlx5_0,mlx5_1:2");
+  Nic first = host.machine.nics[1];
+  first.port = 1;
+  host.machine.nics.push_back(first);
+  auto paths = host.paths.all();
+  paths.push_back({{DeviceKind::gpu, 1}, {DeviceKind::nic, 3}, PathKind::PIX, "PIX", {}});
+  host.paths = PathTable(paths);
+  EXPECT_EQ(find(advise_host(host), "NCCL_IB_HCA")->value, "=mlx5_0,mlx5_1")
+      << "the name alone means both ports";
+}
+
 TEST(SocketIfname, IsTheNetworkOfHostsAndNotARailOfTwoAddresses) {
   const auto advice = advise_host(bonded_front_end());
   const Advice* name = find(advice, "NCCL_SOCKET_IFNAME");
@@ -269,6 +287,11 @@ TEST(CrossNic, IsOffOnlyWhereRailsAreKnownToBeApart) {
   options.rails = RailConnection::isolated;
   ASSERT_NE(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC"), nullptr);
   EXPECT_EQ(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC")->value, "0");
+  EXPECT_EQ(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC")->evidence.front(),
+            "the fabric's rails have no switch in common");
+  options.rails_evidence = "rails.txt: 2 rails";
+  EXPECT_EQ(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC")->evidence.front(),
+            "rails.txt: 2 rails");
   options.rails = RailConnection::connected;
   EXPECT_EQ(find(advise_host(small_roce(), options), "NCCL_CROSS_NIC"), nullptr);
 }

@@ -80,6 +80,31 @@ TEST(Rails, OfGraceAreNotInventedFromAMatrix) {
   EXPECT_THAT(advise_host(host).rails, IsEmpty());
 }
 
+TEST(NicThroughGpu, IsSaidOfAMatrixWhereOtherGpusAreNearTheAdapter) {
+  Host host = small_roce();
+  host.machine.links.clear();
+  host.machine.nics.resize(1);
+  host.machine.gpus.resize(3);
+  const auto paths_with = [](const char* label, PathKind kind) {
+    const auto gpu = [](int i) { return DeviceId{DeviceKind::gpu, i}; };
+    const DeviceId nic{DeviceKind::nic, 0};
+    return PathTable({{gpu(0), gpu(1), kind, label, {}},
+                      {gpu(0), gpu(2), PathKind::SYS, "SYS", {}},
+                      {gpu(1), gpu(2), PathKind::SYS, "SYS", {}},
+                      {gpu(0), nic, PathKind::PIX, "PIX", {}},
+                      {gpu(1), nic, PathKind::SYS, "SYS", {}},
+                      {gpu(2), nic, PathKind::SYS, "SYS", {}}});
+  };
+  host.paths = paths_with("NV2", PathKind::NVL);
+  const auto advice = advise_host(host);
+  ASSERT_TRUE(has_finding(advice, "nic-through-gpu"));
+  EXPECT_EQ(advice.findings.front().message,
+            "only GPU0 is near an adapter; NCCL leads others there by NVLink (PXN): GPU1 through "
+            "GPU0 (NV2); GPU2 has no NVLink to a GPU near an adapter and must go over the CPU");
+  host.paths = paths_with("NODE", PathKind::PHB);
+  EXPECT_FALSE(has_finding(advise_host(host), "nic-through-gpu"));
+}
+
 TEST(Nics, EachPortThatIsLeftOutHasItsReason) {
   const auto advice = advise_host(bonded_front_end());
   ASSERT_EQ(advice.left_out.size(), 4U);
@@ -87,6 +112,23 @@ TEST(Nics, EachPortThatIsLeftOutHasItsReason) {
   EXPECT_THAT(reason_left_out(advice, "mlx5_9"), HasSubstr("bond0"));
   EXPECT_EQ(reason_left_out(advice, "mlx5_4"), "the port is down");
   EXPECT_EQ(reason_left_out(advice, "mlx5_10"), "the port is down");
+}
+
+TEST(Nics, ABondIsCalledWhatItIs) {
+  Host host = hgx_h100_host();
+  EXPECT_EQ(reason_left_out(advise_host(host), "mlx5_bond_0"),
+            "carries the bond bond0: a front-end network, not a rail");
+  host.machine.nics[8].netdev.clear();
+  EXPECT_EQ(reason_left_out(advise_host(host), "mlx5_bond_0"),
+            "mlx5_bond_0 is itself a bond: a front-end network, not a rail");
+}
+
+TEST(Nics, OfUnknownDistanceAreNotSaidToBeFar) {
+  Host host = hgx_h100_host();
+  host.machine.nics.push_back(host.machine.nics[0]);
+  host.machine.nics.back().name = "mlx5_9";
+  EXPECT_EQ(reason_left_out(advise_host(host), "mlx5_9"),
+            "at no known distance, and each GPU has a near port");
 }
 
 TEST(Nics, OfGpusThatAreNotInTheContainerAreLeftOut) {

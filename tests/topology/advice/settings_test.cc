@@ -223,11 +223,11 @@ INSTANTIATE_TEST_SUITE_P(
     All, HarmfulSetting,
     testing::Values(
         Harmful{"NCCL_IB_RETRY_CNT", "10", "0 to 7"}, Harmful{"NCCL_IB_TIMEOUT", "32", "1 to 31"},
-        Harmful{"NCCL_NET_GDR_LEVEL", "3", "write PHB"},
-        Harmful{"NCCL_P2P_LEVEL", "5", "write SYS"}, Harmful{"NCCL_P2P_LEVEL", "NVLINK", "none of"},
+        Harmful{"NCCL_NET_GDR_LEVEL", "3", "3 is PHB"}, Harmful{"NCCL_P2P_LEVEL", "5", "5 is SYS"},
+        Harmful{"NCCL_P2P_LEVEL", "NVLINK", "none of"},
         Harmful{"NCCL_SOCKET_IFNAME", "^docker0", "admits lo"},
         Harmful{"NCCL_SOCKET_IFNAME", "=eth7", "admits no interface"},
-        Harmful{"NCCL_IB_GID_INDEX", "3", "unset it"},
+        Harmful{"NCCL_IB_GID_INDEX", "3", "the GID of each port by itself"},
         Harmful{"NCCL_ALGO", "ring,trees", "'trees' is none of"},
         Harmful{"NCCL_ALGO", "ring;allsum:tree", "'allsum' is no collective"},
         Harmful{"NCCL_PROTO", "simple,ll64", "'ll64' is none of"},
@@ -236,6 +236,71 @@ INSTANTIATE_TEST_SUITE_P(
         Harmful{"NCCL_IB_HCA", "=mlx5_99", "no usable RDMA port"},
         Harmful{"NCCL_CROSS_NIC", "yes", "no whole number"},
         Harmful{"NCCL_SOCKET_FAMILY", "\"AF_INET\"", "no quoting"}));
+
+class RemediedSetting
+    : public testing::TestWithParam<std::pair<std::pair<std::string, std::string>, std::string>> {};
+
+TEST_P(RemediedSetting, HasOneRemedyAndItsSentenceNamesNone) {
+  const auto& [setting, remedy] = GetParam();
+  const auto advice =
+      advise_host(with_settings(hgx_h100_host(), {{setting.first, setting.second, "environment"}}));
+  std::vector<std::string> remedies;
+  for (const Finding& finding : advice.findings) {
+    remedies.push_back(finding.remedy);
+    for (const char* word : {"unset", "write", "add ,lo"})
+      EXPECT_EQ(finding.message.find(word), std::string::npos) << finding.message;
+  }
+  EXPECT_THAT(remedies, testing::ElementsAre(remedy));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RemediedSetting,
+    testing::Values(std::pair(std::pair("NCCL_SOCKET_IFNAME", "^docker0"),
+                              "set NCCL_SOCKET_IFNAME=^docker0,lo"),
+                    std::pair(std::pair("NCCL_NET_GDR_LEVEL", "2"), "set NCCL_NET_GDR_LEVEL=PXB"),
+                    std::pair(std::pair("NCCL_SOCKET_FAMILY", "'AF_INET'"),
+                              "set NCCL_SOCKET_FAMILY=AF_INET"),
+                    std::pair(std::pair("NCCL_IB_TIMEOUT", "\"99\""), "unset NCCL_IB_TIMEOUT"),
+                    std::pair(std::pair("NCCL_IB_GID_INDEX", "3"), "unset NCCL_IB_GID_INDEX"),
+                    std::pair(std::pair("NCCL_P2P_LEVEL", "NVLINK"), "unset NCCL_P2P_LEVEL")));
+
+TEST(Settings, OfAFileAloneAreNotCalledHarmfulWhereAProviderMaySetThem) {
+  Machine machine;
+  machine.system.settings = {{"NCCL_IB_GID_INDEX", "3", "nccl.conf"},
+                             {"NCCL_IB_TIMEOUT", "99", "nccl.conf"},
+                             {"NCCL_DEBUG", "WARN", "nccl.conf"}};
+  const auto advice = advise(machine, PathTable({}), {});
+  EXPECT_EQ(kept(advice, "NCCL_IB_GID_INDEX")->standing, Standing::unjudged);
+  EXPECT_THAT(
+      kept(advice, "NCCL_IB_GID_INDEX")->reason,
+      testing::AllOf(HasSubstr("right on machines of OCI"), HasSubstr("elsewhere NCCL 2.21")));
+  EXPECT_TRUE(has_finding(advice, "provider-unknown"));
+  EXPECT_EQ(kept(advice, "NCCL_IB_TIMEOUT")->standing, Standing::harmful) << "wrong everywhere";
+  EXPECT_THAT(kept(advice, "NCCL_DEBUG")->reason, HasSubstr("only settings were read"));
+  machine.system.product = "PowerEdge XE9680";
+  EXPECT_EQ(kept(advise(machine, PathTable({}), {}), "NCCL_IB_GID_INDEX")->standing,
+            Standing::harmful)
+      << "a known machine of no provider";
+}
+
+TEST(Settings, OfTheProviderAreRecognisedByTheirOwnContent) {
+  const auto standing = [](std::vector<Setting> settings, std::string_view variable) {
+    Machine machine;
+    machine.system.settings = std::move(settings);
+    return kept(advise(machine, PathTable({}), {}), variable)->standing;
+  };
+  const std::vector<Setting> azure{{"NCCL_IB_PCI_RELAXED_ORDERING", "1", "f"},
+                                   {"NCCL_TOPO_FILE", "/opt/microsoft/ndv5/topo.xml", "f"},
+                                   {"NCCL_IGNORE_CPU_AFFINITY", "1", "f"}};
+  for (const Setting& one : azure) EXPECT_EQ(standing(azure, one.variable), Standing::provider);
+  const std::vector<Setting> oci{{"NCCL_IB_SL", "0", "f"},
+                                 {"NCCL_IB_TC", "41", "f"},
+                                 {"NCCL_IB_GID_INDEX", "3", "f"},
+                                 {"NCCL_IB_HCA", "=mlx5_0,mlx5_3", "f"}};
+  for (const Setting& one : oci) EXPECT_EQ(standing(oci, one.variable), Standing::provider);
+  EXPECT_EQ(standing({{"FI_PROVIDER", "efa", "f"}, {"NCCL_PROTO", "simple", "f"}}, "NCCL_PROTO"),
+            Standing::provider);
+}
 
 class HarmlessSetting : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 

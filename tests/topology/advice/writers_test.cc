@@ -110,14 +110,14 @@ TEST_P(Writer, RefusesWhatWouldDoHarm) {
   EXPECT_THAT(refusal(kept, write_env), HasSubstr("written"));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Writer,
-                         testing::Values(Refused{"NCCL_IB_RETRY_CNT", "8",
-                                                 "NCCL_IB_RETRY_CNT=8 for host a is not"},
-                                         Refused{"NCCL_NET_GDR_LEVEL", "2", "write PXB"},
-                                         Refused{"NCCL_P2P_LEVEL", "3", "write PHB"},
-                                         Refused{"NCCL_SOCKET_IFNAME", "^docker", "add ,lo"},
-                                         Refused{"NCCL_IB_GID_INDEX", "3", "unset it"},
-                                         Refused{"NCCL_ALGO", "Ring,Star", "'Star' is none of"}));
+INSTANTIATE_TEST_SUITE_P(
+    All, Writer,
+    testing::Values(Refused{"NCCL_IB_RETRY_CNT", "8", "NCCL_IB_RETRY_CNT=8 for host a is not"},
+                    Refused{"NCCL_NET_GDR_LEVEL", "2", "set NCCL_NET_GDR_LEVEL=PXB"},
+                    Refused{"NCCL_P2P_LEVEL", "3", "set NCCL_P2P_LEVEL=PHB"},
+                    Refused{"NCCL_SOCKET_IFNAME", "^docker", "set NCCL_SOCKET_IFNAME=^docker,lo"},
+                    Refused{"NCCL_IB_GID_INDEX", "3", "unset NCCL_IB_GID_INDEX"},
+                    Refused{"NCCL_ALGO", "Ring,Star", "'Star' is none of"}));
 
 TEST(WriteEnv, RefusesMoreConnectionsThanNcclAllows) {
   HostAdvice advice = of_one("NCCL_SOCKET_NTHREADS", "16");
@@ -139,6 +139,16 @@ TEST(WriteEnv, WritesAGidIndexInTheDuplicateCaseAndForOldNccl) {
   EXPECT_THAT(refusal(advice, write_env), HasSubstr("export NCCL_IB_GID_INDEX=5\n"));
   EXPECT_THAT(refusal(of_one("NCCL_IB_GID_INDEX", "3", "2.20"), write_env),
               HasSubstr("export NCCL_IB_GID_INDEX=3\n"));
+}
+
+TEST(WriteJson, FindingsOfAllHostsStandBesideThem) {
+  const HostAdvice host = front_end_with_settings();
+  const std::vector<Finding> of_all{{Severity::error, "host-not-reached", "gone", "b", "try"}};
+  const auto json = nlohmann::json::parse(write_json({&host, 1}, of_all));
+  ASSERT_EQ(json["findings"].size(), 1U);
+  EXPECT_EQ(json["findings"][0]["severity"], "error");
+  EXPECT_EQ(json["findings"][0]["where"], "b");
+  EXPECT_TRUE(nlohmann::json::parse(write_json({&host, 1}))["findings"].empty());
 }
 
 TEST(WriteJson, HasTheContractsFields) {

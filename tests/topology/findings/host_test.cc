@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -89,15 +90,35 @@ TEST(Processors, OtherRecordingsNeedNotSay) {
   EXPECT_THAT(processors(machine), IsEmpty());
 }
 
-TEST(NicStates, AHealthyHostHasNoFindings) {
-  EXPECT_THAT(nic_states(hgx_h100()), IsEmpty()) << "its bond is the host's own network";
+TEST(NicStates, AHealthyHostHasNoAlarms) {
+  EXPECT_THAT(summary(nic_states(hgx_h100())), ElementsAre("info ethernet-among-infiniband NIC8"))
+      << "its bond is the host's own network";
   EXPECT_THAT(nic_states(workstation()), IsEmpty());
+}
+
+TEST(NicStates, ABondAmongInfinibandIsAHintThatSaysWhatNcclDoesWithIt) {
+  Machine machine = hgx_h100();
+  const auto found = nic_states(machine);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found[0].message,
+              HasSubstr("NIC8 (mlx5_bond_0) at 100 Gb/s is an Ethernet bond among 8 InfiniBand "
+                        "ports: NCCL uses every active port, and takes it for a rail too unless "
+                        "NCCL_IB_HCA says otherwise."));
+  // Two adapters whose interfaces are members of one bond.
+  machine.nics[8].name = "mlx5_8";
+  machine.nics.push_back(machine.nics[8]);
+  machine.nics.back().name = "mlx5_9";
+  EXPECT_THAT(summary(nic_states(machine)),
+              ElementsAre("info ethernet-among-infiniband NIC8, NIC9"));
+  machine.system.settings = {{"NCCL_IB_HCA", "^mlx5_8,mlx5_9", "environment"}};
+  EXPECT_THAT(nic_states(machine), IsEmpty());
 }
 
 TEST(NicStates, AnInfinibandPortThatIsDownIsAWarning) {
   Machine machine = hgx_h100();
   machine.nics[7].state = NicState::down;
   machine.nics[7].physical_state = "Polling";
+  machine.nics.pop_back();  // the bond
   const auto found = nic_states(machine);
   ASSERT_THAT(summary(found), ElementsAre("warning nic-down NIC7"));
   EXPECT_THAT(found[0].message, HasSubstr("NIC7 (mlx5_7) is down, its link is Polling"));
@@ -105,16 +126,17 @@ TEST(NicStates, AnInfinibandPortThatIsDownIsAWarning) {
 
 TEST(NicStates, ASparePortIsAHintAndAnUnusedInterfaceNothing) {
   Machine machine = hgx_h100();
+  machine.nics.pop_back();  // the bond
   machine.nics.push_back(machine.nics[0]);
   machine.nics.back().name = "mlx5_9";
   machine.nics.back().pci.address->function = 1;
   machine.nics.back().state = NicState::down;
-  EXPECT_THAT(summary(nic_states(machine)), ElementsAre("info nic-down NIC9"));
+  EXPECT_THAT(summary(nic_states(machine)), ElementsAre("info nic-down NIC8"));
   machine.nics.back().pci.address.reset();
-  EXPECT_THAT(summary(nic_states(machine)), ElementsAre("warning nic-down NIC9"));
+  EXPECT_THAT(summary(nic_states(machine)), ElementsAre("warning nic-down NIC8"));
   machine.nics.back().name = "mlx5_0";
   machine.nics.back().port = 2;
-  EXPECT_THAT(summary(nic_states(machine)), ElementsAre("info nic-down NIC9"));
+  EXPECT_THAT(summary(nic_states(machine)), ElementsAre("info nic-down NIC8"));
   Machine desk = workstation();
   desk.nics[0].state = NicState::down;
   EXPECT_THAT(nic_states(desk), IsEmpty());
@@ -125,7 +147,8 @@ TEST(NicStates, EthernetAmongInfinibandIsNamedUnlessItIsLeftOut) {
   machine.nics[1].kind = NicKind::roce;
   machine.nics[1].rate_Gbps = 100;
   const auto found = nic_states(machine);
-  ASSERT_THAT(summary(found), ElementsAre("warning ethernet-among-infiniband NIC1"));
+  ASSERT_THAT(summary(found), ElementsAre("warning ethernet-among-infiniband NIC1",
+                                          "info ethernet-among-infiniband NIC8"));
   EXPECT_THAT(found[0].message, HasSubstr("NIC1 (mlx5_1) at 100 Gb/s is Ethernet among 7"));
   machine.system.settings = {{"NCCL_IB_HCA", "=mlx5_0", "environment"}};
   EXPECT_THAT(nic_states(machine), IsEmpty());
@@ -261,6 +284,37 @@ TEST(ProviderFiles, AHiddenSocketIsNamed) {
   EXPECT_THAT(provider_files(machine), IsEmpty());
   for (Gpu& gpu : machine.gpus) gpu.numa = 0;
   EXPECT_THAT(summary(provider_files(machine)), ElementsAre("warning single-numa hgx"));
+}
+
+// Eight GPUs on one node, each with NVLinks to `peers` others, all else NODE.
+Machine matrix_of_one_node(int peers) {
+  Machine machine;
+  machine.name = "vm";
+  machine.gpus.resize(8);
+  for (Gpu& gpu : machine.gpus) gpu.numa = 0;
+  for (int a = 0; a < 8; ++a) {
+    for (int b = a + 1; b < 8; ++b) {
+      const int apart = std::min(b - a, 8 - (b - a));  // round a ring
+      machine.stated.push_back(
+          {{DeviceKind::gpu, a}, {DeviceKind::gpu, b}, 2 * apart <= peers ? "NV2" : "NODE"});
+    }
+  }
+  return machine;
+}
+
+TEST(ProviderFiles, AMeshOnOneNodeIsAHiddenSocketWhoeverProvidesIt) {
+  EXPECT_THAT(summary(provider_files(matrix_of_one_node(4))),
+              ElementsAre("warning single-numa vm"));
+  EXPECT_THAT(provider_files(matrix_of_one_node(0)), IsEmpty()) << "eight slots of one socket";
+  Machine switched = matrix_of_one_node(4);
+  switched.stated.back().label = "PXB";
+  EXPECT_THAT(provider_files(switched), IsEmpty()) << "what is there is shown";
+  Machine two = matrix_of_one_node(4);
+  two.gpus[7].numa = 1;
+  EXPECT_THAT(provider_files(two), IsEmpty());
+  Machine told = matrix_of_one_node(4);
+  told.system.settings = {{"NCCL_TOPO_FILE", "/opt/topo.xml", "environment"}};
+  EXPECT_THAT(provider_files(told), IsEmpty());
 }
 
 }  // namespace

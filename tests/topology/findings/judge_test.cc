@@ -22,7 +22,9 @@ using testing::IsEmpty;
 const PathTable kNothing({});
 
 TEST(Judge, HealthyMachinesHaveNoFindings) {
-  EXPECT_THAT(summary(judge(hgx_h100(), kNothing)), IsEmpty());
+  EXPECT_THAT(summary(judge(hgx_h100(), kNothing)),
+              ElementsAre("info ethernet-among-infiniband NIC8"))
+      << "a hint";
   EXPECT_THAT(summary(judge(workstation(), kNothing)), IsEmpty());
   EXPECT_THAT(summary(judge(Machine{}, kNothing)), IsEmpty());
 }
@@ -38,6 +40,7 @@ TEST(Judge, AHealthyHostReadLiveHasNoFindings) {
   machine.system.locked_memory = UINT64_MAX;
   machine.system.verbs_devices = true;
   machine.system.fabric_manager = true;
+  machine.system.settings = {{"NCCL_IB_HCA", "^mlx5_bond_0", "/etc/nccl.conf"}};
   EXPECT_THAT(summary(judge(machine, kNothing)), IsEmpty());
 }
 
@@ -80,14 +83,15 @@ Machine hurt() {
 TEST(Judge, ErrorsComeFirstAndHintsLast) {
   EXPECT_THAT(summary(judge(hurt(), kNothing)),
               ElementsAre("error missing-nvlink GPU2", "warning narrow-pcie-link GPU1",
-                          "info slow-pcie-link GPU0"));
+                          "info slow-pcie-link GPU0", "info ethernet-among-infiniband NIC8"));
 }
 
 TEST(Judge, WhatReadingFoundIsNotSaidAgain) {
   Machine machine = hurt();
   machine.findings.push_back({Severity::error, "missing-nvlink", "said", "GPU2", ""});
   EXPECT_THAT(summary(judge(machine, kNothing)),
-              ElementsAre("warning narrow-pcie-link GPU1", "info slow-pcie-link GPU0"));
+              ElementsAre("warning narrow-pcie-link GPU1", "info slow-pcie-link GPU0",
+                          "info ethernet-among-infiniband NIC8"));
 }
 
 TEST(Judge, EveryFindingSaysWhatWhereAndWhatToDo) {

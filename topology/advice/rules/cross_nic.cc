@@ -11,7 +11,9 @@ Ruling cross_nic(const Situation& situation) {
   Advice advice{.variable = "NCCL_CROSS_NIC",
                 .value = "0",
                 .reason = "NICs of different rails do not reach each other, which NCCL cannot see",
-                .evidence = {"the fabric's rails have no switch in common",
+                .evidence = {situation.options.rails_evidence.empty()
+                                 ? "the fabric's rails have no switch in common"
+                                 : situation.options.rails_evidence,
                              "it helps only where the same GPUs take part on every host"},
                 .confidence = Confidence::medium};
   return {{advice}, {}, {}};

@@ -16,14 +16,19 @@ namespace {
 // NCCL reads at most this many entries.
 constexpr std::size_t kMostEntries = 32;
 
-// "mlx5_0", with the port only where another port of the device is left out.
+// "mlx5_0", with the port where another port of the device is left out, or where it is not the
+// first and the first is not used beside it: the name alone would mean all of them.
 std::vector<std::string> entries_of(const Situation& situation) {
-  std::set<std::string> split;
+  std::set<std::string> split, first_used;
   for (const LeftOut& left : situation.nics.left_out) split.insert(left.nic_device);
+  for (const int i : situation.nics.used) {
+    if (situation.nic(i).port == 1) first_used.insert(situation.nic(i).name);
+  }
   std::vector<std::string> entries;
   for (const int i : situation.nics.used) {
     const Nic& nic = situation.nic(i);
-    const std::string entry = split.count(nic.name) != 0 && nic.port
+    const bool other_port = nic.port.value_or(1) != 1 && first_used.count(nic.name) == 0;
+    const std::string entry = nic.port && (split.count(nic.name) != 0 || other_port)
                                   ? fmt::format("{}:{}", nic.name, *nic.port)
                                   : nic.name;
     if (std::find(entries.begin(), entries.end(), entry) == entries.end()) {

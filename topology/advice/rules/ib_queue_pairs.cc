@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "topology/advice/rules.h"
+#include "topology/bond.h"
 
 namespace lockstep::topology {
 
@@ -9,7 +10,8 @@ Ruling ib_queue_pairs(const Situation& situation) {
   if (!situation.crosses_hosts()) return {};
   std::vector<std::string> bonds;
   for (const int i : used_of(situation, NicKind::roce)) {
-    if (is_bond(situation.machine, situation.nic(i))) bonds.push_back(situation.nic(i).name);
+    if (!bond_of(situation.machine, situation.nic(i)).empty())
+      bonds.push_back(situation.nic(i).name);
   }
   if (bonds.empty()) return {};
   Advice advice{.variable = "NCCL_IB_QPS_PER_CONNECTION",

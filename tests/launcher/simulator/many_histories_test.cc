@@ -1,0 +1,14 @@
+// A hundred thousand random histories of a job.
+#include <gtest/gtest.h>
+
+#include "tests/launcher/simulator/histories.h"
+
+namespace lockstep::launcher::simulator {
+namespace {
+
+TEST(SimulatorSlow, AHundredThousandHistoriesBreakNoPromise) {
+  expect_no_broken_promise(1'000'000, 100'000);
+}
+
+}  // namespace
+}  // namespace lockstep::launcher::simulator
