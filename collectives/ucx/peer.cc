@@ -27,9 +27,7 @@ Peer::Peer(Worker& worker, const std::string& address, std::string name)
 }
 
 Peer::~Peer() {
-  if (endpoint_ == nullptr) return;
-  failure_ = UCS_ERR_CANCELED;
-  const Request forced = close();
+  if (endpoint_ != nullptr) const Request forced = close(Closing::kAtOnce);
 }
 
 Request Peer::send(Tag tag, std::span<const std::byte> from) {
@@ -48,9 +46,9 @@ std::string Peer::connection() const {
   return {text, length};
 }
 
-Request Peer::close() {
+Request Peer::close(Closing how) {
   ucp_request_param_t params{};
-  if (failure_ != UCS_OK) {
+  if (how == Closing::kAtOnce || failure_ != UCS_OK) {
     params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     params.flags = UCP_EP_CLOSE_FLAG_FORCE;
   }

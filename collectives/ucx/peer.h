@@ -30,9 +30,11 @@ class Peer {
   // What its connection consists of, as UCX prints it: has the names of transports and devices.
   [[nodiscard]] std::string connection() const;
 
-  // After what has been sent; at once where it has failed. The request ends when the peer need not
-  // exist any more. Nothing may be sent afterwards.
-  [[nodiscard]] Request close();
+  // kAfterAll: once all that was sent has arrived, at once where the peer has failed. kAtOnce: what
+  // is under way ends with an error. The request ends when the peer need not exist any more.
+  // Nothing may be sent afterwards.
+  enum class Closing { kAfterAll, kAtOnce };
+  [[nodiscard]] Request close(Closing how);
 
  private:
   Worker& worker_;

@@ -44,8 +44,6 @@ std::vector<Setting> settings_for(std::string_view interface, const fs::path& sy
   }
   std::vector<Setting> settings = {{"TLS", has_rdma ? "tcp,rc" : "tcp"}};
   if (!devices.empty()) settings.push_back({"NET_DEVICES", devices});
-  // A connection to a host that has gone must not hold up the thread that could be told so.
-  settings.push_back({"TCP_CONN_NB", "y"});
   std::erase_if(settings, [&](const Setting& setting) { return is_set("UCX_" + setting.name); });
   return settings;
 }

@@ -127,6 +127,7 @@ class TreeBetweenHosts final : public host::BetweenHosts {
   // Tells the parent what is called here, and has the children say the same.
   Turn begin(const Call& call, int root) {
     ++calls_;
+    midway_ = true;
     Turn turn{call, steady_clock::now(), tree_place(options_.host, options_.hosts, root), {}, {}};
     for (const int child : turn.tree.children) turn.children.push_back(&peer(child));
     if (turn.tree.parent) turn.parent = &peer(*turn.tree.parent);
@@ -198,6 +199,7 @@ class TreeBetweenHosts final : public host::BetweenHosts {
     }
     if (awaited_ != nullptr) options_.on_wait({}, {});
     awaited_ = nullptr;
+    midway_ = false;
   }
 
   void combine(const Turn& turn, std::span<std::byte> own, std::size_t part) {
@@ -279,7 +281,8 @@ class TreeBetweenHosts final : public host::BetweenHosts {
   void close() {
     std::vector<Request> closing;
     for (auto& [host, peer] : peers_) {
-      if (peer) closing.push_back(peer->close());
+      if (!peer) continue;
+      closing.push_back(peer->close(midway_ ? Peer::Closing::kAtOnce : Peer::Closing::kAfterAll));
     }
     const auto until = steady_clock::now() + kTimeToClose;
     const auto open = [&] {
@@ -293,6 +296,7 @@ class TreeBetweenHosts final : public host::BetweenHosts {
     } catch (const CollectiveError&) {
       // Nobody is left to be told.
     }
+    if (open()) worker_.abandon();
   }
 
   [[nodiscard]] milliseconds deadline() const {
@@ -308,6 +312,7 @@ class TreeBetweenHosts final : public host::BetweenHosts {
 
   TreeOptions options_;
   std::uint64_t calls_ = 0;
+  bool midway_ = false;  // in a call, or one has failed
   Hello hello_;
   std::array<Hello, 2> heard_;
   std::array<std::vector<std::byte>, 4> inboxes_;

@@ -86,6 +86,11 @@ Request Worker::receive(Tag tag, std::span<std::byte> to) {
   return Request(ucp_tag_recv_nbx(worker_.get(), to.data(), to.size(), tag, ~Tag{0}, &params));
 }
 
+void Worker::abandon() {
+  (void)worker_.release();
+  (void)context_.release();
+}
+
 Worker::Woken Worker::sleep(int other, std::chrono::milliseconds longest) {
   const ucs_status_t armed = ucp_worker_arm(worker_.get());
   if (armed == UCS_ERR_BUSY) return Woken::by_ucx;

@@ -64,6 +64,10 @@ class Worker {
   // when the time is over.
   [[nodiscard]] Woken sleep(int other, std::chrono::milliseconds longest);
 
+  // Leaves it to the end of the process: UCX (1.13 at least) aborts when a worker is destroyed
+  // while a transfer is under way that can neither end nor be given up.
+  void abandon();
+
   [[nodiscard]] ucp_worker_h handle() const { return worker_.get(); }
 
  private:

@@ -65,10 +65,8 @@ TEST(UcxTree, WhoIsNearerToALateHostIsLessPatient) {
 TEST(UcxSettings, KeepToTcpAndTheInterface) {
   const launcher::TemporaryFolder sys;
   EXPECT_THAT(settings_for("eth0", sys.path(), nothing_is_set),
-              ElementsAre(Setting{"TLS", "tcp"}, Setting{"NET_DEVICES", "eth0"},
-                          Setting{"TCP_CONN_NB", "y"}));
-  EXPECT_THAT(settings_for("", sys.path(), nothing_is_set),
-              ElementsAre(Setting{"TLS", "tcp"}, Setting{"TCP_CONN_NB", "y"}));
+              ElementsAre(Setting{"TLS", "tcp"}, Setting{"NET_DEVICES", "eth0"}));
+  EXPECT_THAT(settings_for("", sys.path(), nothing_is_set), ElementsAre(Setting{"TLS", "tcp"}));
 }
 
 TEST(UcxSettings, UseTheRdmaDeviceOfTheInterface) {
@@ -77,8 +75,7 @@ TEST(UcxSettings, UseTheRdmaDeviceOfTheInterface) {
   std::filesystem::create_directories(interface / "device/infiniband/mlx5_0");
   std::ofstream(interface / "dev_port") << "1\n";
   EXPECT_THAT(settings_for("ib1", sys.path(), nothing_is_set),
-              ElementsAre(Setting{"TLS", "tcp,rc"}, Setting{"NET_DEVICES", "ib1,mlx5_0:2"},
-                          Setting{"TCP_CONN_NB", "y"}));
+              ElementsAre(Setting{"TLS", "tcp,rc"}, Setting{"NET_DEVICES", "ib1,mlx5_0:2"}));
 }
 
 TEST(UcxSettings, LeaveAloneWhatTheUserHasSet) {
