@@ -94,6 +94,7 @@ class Checker {
   std::map<std::uint32_t, TrueEnd> ends_;                 // of that generation, by rank
   std::map<std::uint64_t, std::uint64_t> shown_;          // the last line of (generation, rank)
   std::uint32_t world_ = 0;
+  std::optional<Time> told_at_;  // that this generation ends, the first of its hosts
   bool interrupted_ = false, asked_ = false;
   bool telling_ = false;  // that the attempt ends, in this event
 };

@@ -6,7 +6,7 @@
 namespace lockstep::launcher::simulator {
 namespace {
 
-TEST(SimulatorSlow, AHundredThousandHistoriesBreakNoPromise) {
+TEST(SimulatorHistories, AHundredThousandBreakNoPromise) {
   expect_no_broken_promise(1'000'000, 100'000);
 }
 

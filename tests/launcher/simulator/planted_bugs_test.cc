@@ -1,4 +1,4 @@
-// Ten thousand random histories of a job, and the planted bugs that they must find.
+// The planted bugs that histories must find, and one history in print.
 //
 // A history that breaks a promise is printed by
 //   LOCKSTEP_SIMULATOR_SEED=N launcher_simulator_test --gtest_filter=Simulator.OneHistory
@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "tests/launcher/simulator/histories.h"
 #include "tests/launcher/simulator/history.h"
 
 namespace lockstep::launcher::simulator {
@@ -23,10 +22,6 @@ void expect_found(PlantedBug bug, std::uint64_t most, const std::string& words) 
     return;
   }
   ADD_FAILURE() << "the planted bug was not found in " << most << " histories";
-}
-
-TEST(Simulator, TenThousandHistoriesBreakNoPromise) {
-  expect_no_broken_promise(0, 10'000);
 }
 
 TEST(Simulator, OneHistory) {
