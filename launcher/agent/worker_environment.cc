@@ -112,6 +112,7 @@ void set_lockstep_variables(Environment& environment, const HostJob& job,
   environment.set("LOCKSTEP_LOCAL_RANK", local_rank);
   environment.set("LOCKSTEP_LOCAL_WORLD", job.local_world);
   environment.set("LOCKSTEP_HOST_RANK", job.host_rank);
+  environment.set("LOCKSTEP_INTERFACE", job.interface);
   environment.set("LOCKSTEP_GENERATION", job.generation);
   environment.remove("LOCKSTEP_PROGRESS");
   if (job.lead_output == LeadOutput::kAtOnce && job.first_rank + local_rank == 0) {
