@@ -16,6 +16,7 @@
 #include <mutex>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/rendezvous/secret.h"
@@ -49,6 +50,9 @@ class Process {
     std::vector<char*> env;
     for (auto& text : arguments) argv.push_back(text.data());
     for (auto& text : environment) env.push_back(text.data());
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      if (std::string_view(*entry).starts_with("UCX_")) env.push_back(*entry);
+    }
     argv.push_back(nullptr);
     env.push_back(nullptr);
     const int error = ::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), env.data());
