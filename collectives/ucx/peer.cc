@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collectives/communicator.h"
+#include "collectives/ucx/library.h"
 
 namespace lockstep::collectives::ucx {
 
@@ -22,7 +23,7 @@ Peer::Peer(Worker& worker, const std::string& address, std::string name)
     static_cast<Peer*>(self)->failure_ = status;
   };
   params.err_handler.arg = this;
-  check(ucp_ep_create(worker_.handle(), &params, &endpoint_),
+  check(library().ep_create(worker_.handle(), &params, &endpoint_),
         fmt::format("ucp_ep_create, connecting to {},", name_));
 }
 
@@ -32,7 +33,7 @@ Peer::~Peer() {
 
 Request Peer::send(Tag tag, std::span<const std::byte> from) {
   ucp_request_param_t params{};
-  return Request(ucp_tag_send_nbx(endpoint_, from.data(), from.size(), tag, &params));
+  return Request(library().tag_send_nbx(endpoint_, from.data(), from.size(), tag, &params));
 }
 
 std::string Peer::connection() const {
@@ -40,7 +41,7 @@ std::string Peer::connection() const {
   std::size_t length = 0;
   std::FILE* const stream = ::open_memstream(&text, &length);
   if (stream == nullptr) return {};
-  ucp_ep_print_info(endpoint_, stream);
+  library().ep_print_info(endpoint_, stream);
   std::fclose(stream);
   const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
   return {text, length};
@@ -52,7 +53,7 @@ Request Peer::close(Closing how) {
     params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     params.flags = UCP_EP_CLOSE_FLAG_FORCE;
   }
-  return Request(ucp_ep_close_nbx(std::exchange(endpoint_, nullptr), &params));
+  return Request(library().ep_close_nbx(std::exchange(endpoint_, nullptr), &params));
 }
 
 }  // namespace lockstep::collectives::ucx

@@ -252,7 +252,8 @@ class TreeBetweenHosts final : public host::BetweenHosts {
     throw CollectiveError(fmt::format(
         "{} lost {}, the first of its host, {:.3g} s into {}: {}{}; look whether that host and its "
         "worker are still there, and at the network between",
-        options_.name, peer.name(), waited.count(), turn.call.text(), ucs_status_string(status),
+        options_.name, peer.name(), waited.count(), turn.call.text(),
+        library().status_string(status),
         options_.interface.empty() ? "" : fmt::format(" (over {})", options_.interface)));
   }
 

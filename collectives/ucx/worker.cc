@@ -9,17 +9,18 @@
 #include <cstring>
 
 #include "collectives/communicator.h"
+#include "collectives/ucx/library.h"
 
 namespace lockstep::collectives::ucx {
 namespace {
 
 ucp_context_h make_context(std::span<const Setting> settings) {
   ucp_config_t* read = nullptr;
-  check(ucp_config_read(nullptr, nullptr, &read), "ucp_config_read");
-  const std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> config(read,
-                                                                            &ucp_config_release);
+  check(library().config_read(nullptr, nullptr, &read), "ucp_config_read");
+  const std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> config(
+      read, library().config_release);
   for (const Setting& setting : settings) {
-    check(ucp_config_modify(config.get(), setting.name.c_str(), setting.value.c_str()),
+    check(library().config_modify(config.get(), setting.name.c_str(), setting.value.c_str()),
           fmt::format("ucp_config_modify({}={})", setting.name, setting.value));
   }
   ucp_params_t params{};
@@ -30,7 +31,8 @@ ucp_context_h make_context(std::span<const Setting> settings) {
   for (const Setting& setting : settings) {
     told += fmt::format(" UCX_{}={}", setting.name, setting.value);
   }
-  check(ucp_init(&params, config.get(), &context), fmt::format("ucp_init with{}", told));
+  check(library().init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config.get(), &context),
+        fmt::format("ucp_init with{}", told));
   return context;
 }
 
@@ -39,7 +41,7 @@ ucp_worker_h make_worker(ucp_context_h context) {
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   ucp_worker_h worker = nullptr;
-  check(ucp_worker_create(context, &params, &worker), "ucp_worker_create");
+  check(library().worker_create(context, &params, &worker), "ucp_worker_create");
   return worker;
 }
 
@@ -47,7 +49,7 @@ ucp_worker_h make_worker(ucp_context_h context) {
 
 void check(ucs_status_t status, std::string_view call) {
   if (status == UCS_OK) return;
-  throw CollectiveError(fmt::format("UCX: {} failed: {}", call, ucs_status_string(status)));
+  throw CollectiveError(fmt::format("UCX: {} failed: {}", call, library().status_string(status)));
 }
 
 Request::Request(ucs_status_ptr_t pointer) {
@@ -59,31 +61,32 @@ Request::Request(ucs_status_ptr_t pointer) {
 }
 
 Request::~Request() {
-  if (handle_ != nullptr) ucp_request_free(handle_);
+  if (handle_ != nullptr) library().request_free(handle_);
 }
 
 ucs_status_t Request::status() const {
-  return handle_ != nullptr ? ucp_request_check_status(handle_) : status_;
+  return handle_ != nullptr ? library().request_check_status(handle_) : status_;
 }
 
 Worker::Worker(std::span<const Setting> settings)
-    : context_(make_context(settings), &ucp_cleanup),
-      worker_(make_worker(context_.get()), &ucp_worker_destroy) {
-  check(ucp_worker_get_efd(worker_.get(), &events_), "ucp_worker_get_efd");
+    : context_(make_context(settings), library().cleanup),
+      worker_(make_worker(context_.get()), library().worker_destroy) {
+  check(library().worker_get_efd(worker_.get(), &events_), "ucp_worker_get_efd");
 }
 
 std::string Worker::address() const {
   ucp_address_t* address = nullptr;
   std::size_t length = 0;
-  check(ucp_worker_get_address(worker_.get(), &address, &length), "ucp_worker_get_address");
+  check(library().worker_get_address(worker_.get(), &address, &length), "ucp_worker_get_address");
   std::string bytes(reinterpret_cast<const char*>(address), length);
-  ucp_worker_release_address(worker_.get(), address);
+  library().worker_release_address(worker_.get(), address);
   return bytes;
 }
 
 Request Worker::receive(Tag tag, std::span<std::byte> to) {
   ucp_request_param_t params{};
-  return Request(ucp_tag_recv_nbx(worker_.get(), to.data(), to.size(), tag, ~Tag{0}, &params));
+  return Request(
+      library().tag_recv_nbx(worker_.get(), to.data(), to.size(), tag, ~Tag{0}, &params));
 }
 
 void Worker::abandon() {
@@ -92,7 +95,7 @@ void Worker::abandon() {
 }
 
 Worker::Woken Worker::sleep(int other, std::chrono::milliseconds longest) {
-  const ucs_status_t armed = ucp_worker_arm(worker_.get());
+  const ucs_status_t armed = library().worker_arm(worker_.get());
   if (armed == UCS_ERR_BUSY) return Woken::by_ucx;
   check(armed, "ucp_worker_arm");
   std::array<pollfd, 2> polled{{{other, POLLIN, 0}, {events_, POLLIN, 0}}};

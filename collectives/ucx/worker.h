@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "collectives/ucx/library.h"
 #include "collectives/ucx/settings.h"
 
 namespace lockstep::collectives::ucx {
@@ -57,7 +58,7 @@ class Worker {
   [[nodiscard]] Request receive(Tag tag, std::span<std::byte> to);
 
   // False where there was nothing to do.
-  bool progress() { return ucp_worker_progress(worker_.get()) != 0; }
+  bool progress() { return library().worker_progress(worker_.get()) != 0; }
 
   enum class Woken { by_ucx, by_other, by_time };
   // REQUIRES: progress() had nothing to do. Returns when it may have, when `other` can be read, or

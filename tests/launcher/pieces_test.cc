@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,6 +11,7 @@
 
 #include "launcher/agent/allowed_cpus.h"
 #include "launcher/agent/worker_environment.h"
+#include "launcher/agent/worker_setting.h"
 #include "launcher/coordinator/outcome.h"
 #include "launcher/coordinator/screen.h"
 #include "launcher/program_search.h"
@@ -81,9 +83,18 @@ TEST(Environment, WhatTheUserSetIsNotOverridden) {
 }
 
 TEST(Environment, ThreadsShareTheAllowedCpusAndAreNeverNone) {
-  const HostJob job = two_of_five();
-  EXPECT_EQ(value(worker_environment(job, 0, {9, 5}), "OMP_NUM_THREADS"), "4");
-  EXPECT_EQ(value(worker_environment(job, 0, {1, 5}), "OMP_NUM_THREADS"), "1");
+  HostJob job = two_of_five();
+  const std::uint32_t all = allowed_cpus();
+  for (const std::uint32_t workers : {1U, 2U, 2 * all}) {
+    job.local_world = workers;
+    const auto settings = worker_settings(job, "job", nullptr);
+    ASSERT_EQ(settings.size(), workers);
+    for (const WorkerSetting& setting : settings) {
+      EXPECT_EQ(setting.threads, std::max(all / workers, 1U));
+      EXPECT_TRUE(setting.cpus.empty());
+    }
+  }
+  EXPECT_EQ(value(worker_environment(job, 0, {3, 5}), "OMP_NUM_THREADS"), "3");
 }
 
 TEST(Environment, OnlyRankZeroIsToldOfATerminal) {
